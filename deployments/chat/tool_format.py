@@ -210,19 +210,19 @@ class ToolFormat:
     def _tells_thoughts(self) -> bool:
         """Says whether thoughts can be told from words and calls here as well as by vLLM's parsers."""
         knows_calls = self.tool_parser is None or self._plain or self.tool_parser in call_frames.FRAMES
-        return self.reasoning_parser not in (None, HARMONY[1]) and knows_calls
+        return self.reasoning_parser != HARMONY[1] and knows_calls
 
     def _parse_interleaved(self, generation: Generation, tools: Sequence[ToolSchema]) -> _Reading | None:
         """Returns an answer with several thoughts, or marks of thoughts that are text, as `interleaved` and the parser of
-        calls read it; None for any other answer.
+        calls read it; None for any other answer. Without a parser of reasoning, thoughts are told later, and the only
+        such answer is one whose thought weighs up a call.
         """
         text, names = generation.text, [tool.name for tool in tools]
         frames = call_frames.complete_frames(self.tool_parser, text, names)
         opened = is_opened(self._end_of_prompt(generation))
         has_call_mark = partial(call_frames.has_mark, self.tool_parser)
-        if not interleaved.is_interleaved(text, frames) and not interleaved.is_weighed_up(
-            text, opened, frames, has_call_mark
-        ):
+        is_several = self.reasoning_parser is not None and interleaved.is_interleaved(text, frames)
+        if not is_several and not interleaved.is_weighed_up(text, opened, frames, has_call_mark):
             return None
         if self._plain:  # it tells thoughts from calls by itself
             return _Reading(None, text, [], "")

@@ -17,6 +17,7 @@ from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, veri
 from sympy import Eq, Expr, Set, Tuple
 
 from ray_gym.envs.math.announced import announced_value
+from ray_gym.envs.math.bases import without_asked_base
 from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
 from ray_gym.envs.math.displays import with_last_line
 from ray_gym.envs.math.dress import NO_REAL, without_names
@@ -39,6 +40,7 @@ from ray_gym.envs.math.last_letter import may_end_in_variable, with_unit_in_text
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike, without_marks
 from ray_gym.envs.math.number_words import cardinal, with_digits
+from ray_gym.envs.math.options import choice_in, option_of, options_in
 from ray_gym.envs.math.ordered import with_order
 from ray_gym.envs.math.parted import are_same_parts
 from ray_gym.envs.math.powers import is_number_as_power
@@ -180,6 +182,8 @@ def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str
     joined = with_boxes_joined(answer)
     value, reason = _verify_one(expected, joined, question)
     box = None if value else standing_box(joined, question)
+    if box is not None and len(box) <= LONGEST and _is_expected_option(expected, box, question):
+        return 1.0, f"{_short(box)} is the option that is expected"
     if box is None or len(box) > LONGEST or not (spellings := two_spellings(box) or joined_values(answer, box)):
         return value, reason
     like = (1.0, "")
@@ -187,6 +191,17 @@ def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str
         if (like := _verify_one(expected, rf"\boxed{{{spelling}}}", question))[0] == 0:
             return value, reason
     return like
+
+
+def _is_expected_option(expected: str, box: str, question: str) -> bool:
+    """Says whether a box has the expected one of the question's options: its letter, its text or both."""
+    options = options_in(question)
+    wanted = option_of(bare_expression(inside if (inside := last_boxed(expected)) is not None else expected), options)
+    if wanted is None:
+        return False
+    letter, text = choice_in(box, options)
+    is_text = not text or _verify_one(options[wanted], rf"\boxed{{{text}}}", question)[0] == 1
+    return letter in (None, wanted) and is_text
 
 
 def _verify_one(expected: str, answer: str, question: str) -> tuple[float, str]:
@@ -377,6 +392,7 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     """
     expected, box = with_ratios_alike(*with_commas_alike(expected, box))
     box = _GROUPED_WIDELY.sub("", box) if _is_plain(expected) else box
+    box = without_asked_base(box, question) if PLAIN_NUMBER.fullmatch(expected) else box
     if _ASKS_FOR_REMAINDER.search(question) and (remainder := _REMAINDER.fullmatch(box)) is not None:
         box = box if _REMAINDER.fullmatch(expected) is None else remainder[1]
     expected, boxed = with_micro_units(expected, with_digits(bare_expression(box), counted_in(question)))

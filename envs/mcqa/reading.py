@@ -61,6 +61,11 @@ _LETTER_FIRST = re.compile(
 )
 _REASONED = re.compile(rf"[(\[]?([A-Z])[)\]]?(?:[ \t]*/[ \t]*\1)?[ \t]*,?[ \t]*[(\[]?(?:{_REASON}|{_NOT})")
 """Letter with a reason, or the letter that it is not, behind it."""
+_SEEKS_A_WRONG_ONE = re.compile(
+    r"\b(?:incorrect|false|wrong|untrue|invalid|not\s(?:true|correct|valid))\s(?:\w+\s){1,3}is\b[^.!?\n]{0,20}\Z",
+    re.IGNORECASE,
+)
+"""Words before a box that give the option which is wrong, as it is asked for: they are called so behind it, too."""
 _GIVES_A_REASON = re.compile(rf"[ \t]*{_REASON}")
 _ALTERNATIVE = re.compile(r"(?:\b(?:or|maybe|perhaps|possibly)\b|/)[ \t,]*[(\[]?([A-Z])(?![A-Za-z'’])")  # noqa: RUF001
 _PRONOUN = re.compile(
@@ -125,7 +130,7 @@ def _standing(letter: str | None, below: str, options: OptionsByLetter) -> str |
     if begins_with_text_of(letter, below, options):
         return letter
     named = re.match(rf"[\s*_#>(\[]*+{letter}[)\].:*_]{{0,4}}\s", below)
-    return None if is_denied_below(below[named.end() :] if named else below) else letter
+    return None if is_denied_below(below[named.end() :] if named else below, options[letter]) else letter
 
 
 def _other_behind(letter: str, behind: str, options: OptionsByLetter) -> bool:
@@ -227,8 +232,10 @@ def _boxed(text: str, options: OptionsByLetter, read: Reader) -> str | None:
         return None
     if any(letter_or_text(other, options) not in (letter, None) for other in boxes_joined_to(before)):
         return None
-    is_wrong = is_called_wrong(behind.partition("\n")[0]) or is_denied_below(behind)
-    return None if is_wrong and not begins_with_text_of(letter, behind, options) else letter
+    said = options[letter]
+    is_wrong = is_called_wrong(behind.partition("\n")[0], said) or is_denied_below(behind, said)
+    is_sought = _SEEKS_A_WRONG_ONE.search(before) is not None
+    return None if is_wrong and not is_sought and not begins_with_text_of(letter, behind, options) else letter
 
 
 def _capital(boxed: str, options: OptionsByLetter) -> str | None:

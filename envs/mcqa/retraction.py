@@ -36,7 +36,9 @@ def is_taken_back(letter: str, rest: str, options: Mapping[str, str]) -> bool:
     first = _first_text(rest, texts)
     if first:
         return letter not in first
-    if is_called_wrong(rest) or any(letter in LETTER_ALONE.findall(one[0]) for one in RULED_OUT.finditer(rest)):
+    if is_called_wrong(rest, options[letter]) or any(
+        letter in LETTER_ALONE.findall(one[0]) for one in RULED_OUT.finditer(rest)
+    ):
         return True
     clauses = _CLAUSE.split(_REASON.split(rest, maxsplit=1)[0].lstrip(" \t)].:,;–—-"), maxsplit=_MOST_CLAUSES)  # noqa: RUF001
     if not _DENIES.search(clauses[0]):

@@ -28,6 +28,15 @@ _CALLED_WRONG = re.compile(
     r"(?:\s+(?:answer|choice|option|letter|one))?\s*+(?:\Z|[.,;:!?)\]–—-]|(?:because|since|as|so|but)\b))",  # noqa: RUF001
     re.IGNORECASE,
 )
+_SAYS_NO = re.compile(
+    r"(?:\\text\w*\s?\{)?[\s*_\"'(]*(?:no(?:pe)?|false|untrue|incorrect|wrong|invalid|impossible|not\s(?:correct|right|valid|possible|true))"
+    r"[\s*_\"').!]*\}?[\s*_.!]*",
+    re.IGNORECASE,
+)
+"""Answer that itself says that something is not so."""
+_HESITATES = re.compile(
+    r"[\s(\[\"'.:,;*_\u2013\u2014-]*(?:wait|hm{1,5}|oh|oops|no(?:pe)?|actually|sorry|but|however)\b", re.IGNORECASE
+)
 _STRUCK = re.compile(
     r"(?<![\w,;)\]}])~~(?=[^\s~])[^~\n]{0,500}~~(?![\w\\])|<(del|strike)>[^<]{0,500}</\1>|(?:\w[\u0335-\u0338])+"
     r"|\\(?:[bx]?cancel|sout|xout|st)\s?\{(?:[^{}]|\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+\}){0,500}+\}"
@@ -57,18 +66,22 @@ def without_struck(text: str) -> str:
     return _STRUCK.sub(" ", text)
 
 
-def is_called_wrong(rest: str) -> bool:
-    """Says whether the words behind an answer begin by calling it wrong."""
+def is_called_wrong(rest: str, answer: str = "") -> bool:
+    """Says whether the words behind an answer begin by calling it wrong. Of an `answer` that itself says that something
+    is not so (`False`, `No`), such words say the same again, unless they hesitate first (`Wait, that is wrong.`).
+    """
+    if _SAYS_NO.fullmatch(answer) and not _HESITATES.match(rest):
+        return False
     return _CALLED_WRONG.match(rest) is not None
 
 
-def is_denied_below(behind: str) -> bool:
-    """Says whether the next words below an answer's line begin by calling it wrong. `Incorrect:` and `Wrong
-    answer:` announce others.
+def is_denied_below(behind: str, answer: str = "") -> bool:
+    """Says whether the next words below an answer's line begin by calling it wrong, as `is_called_wrong` does. `Incorrect:`
+    and `Wrong answer:` announce others.
 
     `behind`: the text from the end of that line on.
     """
-    return is_called_wrong(behind) and _HEADS_ANOTHER.match(behind) is None
+    return is_called_wrong(behind, answer) and _HEADS_ANOTHER.match(behind) is None
 
 
 def is_disowned(text: str, place: int) -> bool:

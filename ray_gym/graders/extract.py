@@ -78,7 +78,7 @@ def answer_line(text: str) -> str | None:
         line_begin = text.rfind("\n", 0, found.start()) + 1
         answer = _shown(_undressed(_without_end(line, text[line_begin : found.start()])))
         if answer is not None:
-            return None if line_end >= 0 and is_denied_below(text[line_end:]) else answer
+            return None if line_end >= 0 and is_denied_below(text[line_end:], answer) else answer
     return None
 
 

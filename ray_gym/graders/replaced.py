@@ -75,8 +75,8 @@ def is_denied_answer(text: str) -> bool:
     """Says whether the last value behind `answer is` in a text is called wrong right behind it."""
     text = text[-_MOST:]
     given = _announced(text)
-    behind = text[given[-1].end("value") :] if given else ""
-    return is_called_wrong(behind.partition("\n")[0]) or is_denied_below(behind)
+    answer, behind = (given[-1]["value"], text[given[-1].end("value") :]) if given else ("", "")
+    return is_called_wrong(behind.partition("\n")[0], answer) or is_denied_below(behind, answer)
 
 
 def _claims(text: str, begin: int) -> list[re.Match[str]]:

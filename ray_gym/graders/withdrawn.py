@@ -54,7 +54,8 @@ def standing_box(text: str, question: str = "") -> str | None:
     one. Whether another answer takes its place, `answer_instead` says.
     """
     _, boxed, behind = split_at_standing_box(text, question)
-    return None if is_called_wrong(behind.partition("\n")[0]) or is_denied_below(behind) else boxed
+    said = boxed or ""
+    return None if is_called_wrong(behind.partition("\n")[0], said) or is_denied_below(behind, said) else boxed
 
 
 def answer_instead(text: str, question: str = "") -> str | None:

@@ -17,6 +17,7 @@ from ray_gym.messages import Message, Role, ToolCall, is_blank
 from ray_gym.models.thoughts import tell_apart
 from ray_gym.openai_api.message_fields import require_call_read, require_read
 from ray_gym.openai_api.parts import read_answer, reasoning_of, text_of
+from ray_gym.openai_api.unnamed_calls import with_ids
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 
@@ -56,14 +57,14 @@ class EarlierMessage(BaseModel):
 def read_conversation(items: Any) -> Any:
     """Converts chat messages or Responses items to a list of dicts with the fields of `EarlierMessage`; a string
     becomes one user message. Thoughts in the assistant's texts become its reasoning; its messages with neither words nor
-    calls are left out. Checks that a model can continue the conversation: system messages come first, and every call
-    has a result.
+    calls are left out. Calls without ids that results follow get some (`with_ids`). Checks that a model can continue the
+    conversation: system messages come first, and every call has a result.
 
     Errors: ValueError that names the item, or for a text that is a conversation's own JSON, as tables hold it.
     """
     if isinstance(items, str) and _is_json_of_messages(items):
         raise ValueError("messages is a text that is itself JSON; write the list")
-    found = _read_items(items)
+    found = _read_items(with_ids(items) if isinstance(items, list | tuple) else items)
     for _, message in found:
         _tell_thoughts_apart(message)
     kept = [(number, message) for number, message in found if not _is_empty(message)]
@@ -87,7 +88,7 @@ def has_unsaid_answer(items: Sequence[Any]) -> bool:
     if not any(map(_may_be_unsaid, items)):
         return False
     try:
-        found = [message for _, message in _read_items(items)]
+        found = [message for _, message in _read_items(with_ids(items))]
     except ValueError:
         return False
     for message in found:

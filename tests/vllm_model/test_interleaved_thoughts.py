@@ -9,17 +9,22 @@ from test_malformed_calls import Calls, tokenizer, tool_format
 
 from ray_gym.deployments.chat.token_engine import Generation
 from ray_gym.messages import ToolSchema
+from ray_gym.models.thoughts import with_thoughts_apart
 
 Read = tuple[str, str, Calls]
 
 
 def read(
-    tool_parser: str | None, reasoning_parser: str, text: str, prompt: str = "", tools: tuple[ToolSchema, ...] = ALL
+    tool_parser: str | None,
+    reasoning_parser: str | None,
+    text: str,
+    prompt: str = "",
+    tools: tuple[ToolSchema, ...] = ALL,
 ) -> Read:
     """Returns the thoughts, the words and the calls of an answer. `prompt`: the end of its prompt."""
     ids = tokenizer().encode(prompt, add_special_tokens=False)
     answer = Generation(ids, np.zeros(0, np.int32), np.zeros(0, np.float32), text, truncated=False)
-    message = tool_format(tool_parser, reasoning_parser).parse(answer, tools, None, 7)
+    message = with_thoughts_apart(tool_format(tool_parser, reasoning_parser).parse(answer, tools, None, 7))
     return message.reasoning or "", message.content, [(call.name, call.arguments) for call in message.tool_calls]
 
 
@@ -148,6 +153,21 @@ def test_a_call_that_a_closed_thought_weighs_up_is_none(parsers: tuple[str, str]
     assert read(*parsers, thought + real) == (f"If I call {draft} it fails.", "", note("real"))
     thoughts, words, calls = read(*parsers, f"If I call {draft} it fails.\n</think>\n\nDone.", "<think>\n")
     assert (thoughts, words.strip(), calls) == (f"If I call {draft} it fails.", "Done.", [])
+
+
+LLAMA = '{"name": "note", "parameters": {"text": "TEXT"}}'
+
+
+@pytest.mark.parametrize(
+    ("parser", "call"), [*((name, call) for (name, _), call in FORMATS.items()), ("llama3_json", LLAMA)]
+)
+def test_a_closed_thought_weighs_calls_up_without_a_parser_of_reasoning(parser: str, call: str) -> None:
+    draft, real = call.replace("TEXT", "draft"), call.replace("TEXT", "real")
+    thought = f"<think>\nIf I call {draft} it fails.\n</think>\n\n"
+    assert read(parser, None, f"{thought}I am done.") == (f"If I call {draft} it fails.", "I am done.", [])
+    assert read(parser, None, thought + real) == (f"If I call {draft} it fails.", "", note("real"))
+    assert read(parser, None, f"<think>hm</think>{real}") == ("hm", "", note("real"))
+    assert read(parser, None, real) == ("", "", note("real"))
 
 
 def test_a_mark_of_a_call_in_a_closed_thought_is_none() -> None:

@@ -1,0 +1,72 @@
+"""Checks answers to problems that have options in their text, and numbers in the base that is asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from ray_gym.envs.math.options import options_in
+from ray_gym.envs.math.verification import verify_answer
+
+QUESTIONS = [
+    r"What is $2+3$? $\textbf{(A)}\ 5 \qquad \textbf{(B)}\ 6 \qquad \textbf{(C)}\ \frac{1}{2} \qquad \textbf{(D)}\ 8$",
+    "What is 2+3?\n(A) 5\n(B) 6\n(C) 1/2\n(D) 8\n",
+    "What is 2+3? A. 5 B. 6 C. 1/2 D. 8",
+]
+EXPECTED = ["A", "(A)", r"\text{(A)}", r"\textbf{(A)}", "5", r"\textbf{(A)}\ 5"]
+RIGHT = [
+    r"\textbf{(A)}\ 5",
+    r"(A)\ 5",
+    r"\text{(A) 5}",
+    "A. 5",
+    "A) 5",
+    "A",
+    "(A)",
+    "5",
+    r"\text{A}",
+    r"\textbf{(A) }5",
+]
+WRONG = [r"\textbf{(B)}\ 6", "B", "6", r"\textbf{(A)}\ 6", r"\textbf{(B)}\ 5", "(A) or (B)", "A, B", "5 or 6", "not A"]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("expected", EXPECTED)
+def test_an_option_is_its_letter_its_text_or_both(question: str, expected: str) -> None:
+    given = {box: verify_answer(expected, rf"The answer is \boxed{{{box}}}.", question)[0] for box in RIGHT + WRONG}
+    assert [box for box, reward in given.items() if reward] == RIGHT
+
+
+def test_texts_of_options_are_compared_as_values() -> None:
+    assert verify_answer("C", r"\boxed{0.5}", QUESTIONS[0])[0] == 1
+    assert verify_answer(r"\frac12", r"\boxed{C}", QUESTIONS[0])[0] == 1
+    assert verify_answer(r"\frac12", r"\boxed{B}", QUESTIONS[0])[0] == 0
+    assert verify_answer("A", r"\boxed{5}", "What is 2+3?")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "letters"),
+    [
+        *((question, "ABCD") for question in QUESTIONS),
+        ("Let (A) and (B) be two sets.", ""),
+        ("Triangle ABC has a point D. What is its area?", ""),
+        ("(A) 1 (C) 2 (D) 3", ""),
+        ("Of (A), (B) and (C) which is it? (A) 1 (B) 2 (C) 3 (D) 4", "ABCD"),
+    ],
+)
+def test_options_are_three_letters_in_order(question: str, letters: str) -> None:
+    assert "".join(options_in(question)) == letters
+
+
+@pytest.mark.parametrize(
+    ("box", "question", "reward"),
+    [
+        ("1101_2", "Write 13 in binary.", 1),
+        (r"1101_{\text{two}}", "What is 13 in base two?", 1),
+        ("1101_{2}", "What is 13 in base $2$?", 1),
+        ("1101_2", "What is 13 in base 2?", 1),
+        ("1101_2", "Convert 23_5 to base 5.", 0),
+        ("1101_3", "Write 13 in binary.", 0),
+        ("1101_2", "", 0),
+    ],
+)
+def test_the_base_that_is_asked_for_need_not_be_expected(box: str, question: str, reward: float) -> None:
+    assert verify_answer("1101", rf"\boxed{{{box}}}", question)[0] == reward

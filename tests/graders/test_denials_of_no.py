@@ -1,0 +1,62 @@
+"""Checks that an answer which says no itself is not denied by words that say the same again."""
+
+from __future__ import annotations
+
+import pytest
+
+from ray_gym.envs.math.verification import verify_answer
+from ray_gym.envs.mcqa.reading import READERS
+from ray_gym.graders import answer_line
+
+TRUTH = {"A": "True", "B": "False"}
+BIRDS = {"A": "Birds fly", "B": "Birds are mammals"}
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Answer: False\nThis is wrong: the sky is blue.", "False"),
+        ("Answer: No.\n\nThat is false.", "No."),
+        ("Answer: False\n\nThis is incorrect because the sky is blue.", "False"),
+        ("Answer: No\n\nNot true.", "No"),
+        ("Answer: Invalid\n\nThis is invalid since the key is missing.", "Invalid"),
+        ("Answer: False\nWait, that is wrong.", None),
+        ("Answer: False\nNo, that's wrong.", None),
+        ("Answer: True\nThis is false.", None),
+        ("Answer: Nobody\nThat is wrong.", None),
+    ],
+)
+def test_an_answer_line(text: str, answer: str | None) -> None:
+    assert answer_line(text) == answer
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "reward"),
+    [
+        (r"\text{False}", "\\boxed{\\text{False}}\n\nThis is incorrect because 5 is odd.", 1),
+        (r"\text{No}", "\\boxed{\\text{No}}\n\nThat is not true, since 7 is odd.", 1),
+        ("False", r"\boxed{False}. Wait, this is wrong.", 0),
+        ("12", r"\boxed{12}. This is wrong.", 0),
+    ],
+)
+def test_a_box(expected: str, answer: str, reward: float) -> None:
+    assert verify_answer(expected, answer)[0] == reward
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "letter"),
+    [
+        ("\\boxed{B}\n\nThis is false because birds lay eggs.", TRUTH, "B"),
+        ("\\boxed{A}\n\nThis is false because birds lay eggs.", TRUTH, None),
+        ("\\boxed{B}\n\nWait, this is false.", TRUTH, None),
+        ("The incorrect statement is \\boxed{B}.\n\nIt is false because birds lay eggs.", BIRDS, "B"),
+        ("A is wrong, so it is \\boxed{B}.\n\nThat is wrong.", BIRDS, None),
+    ],
+)
+def test_an_option_in_a_box(text: str, options: dict[str, str], letter: str | None) -> None:
+    assert READERS["strict_boxed"](text, options) == letter
+
+
+def test_an_option_behind_answer() -> None:
+    assert READERS["answer_colon"]("Answer: B\n\nThis is false: birds lay eggs.", TRUTH) == "B"
+    assert READERS["answer_colon"]("Answer: A\n\nThis is false: birds lay eggs.", TRUTH) is None
