@@ -267,8 +267,17 @@ def _first_letter(line: str, options: OptionsByLetter) -> str | None:
     letter, rest = found[1], found[2]
     if is_taken_back(letter, line[found.end(1) :], options):
         return None
-    rivals = [other for other in _letters_in(rest) if other in options and other != letter]
+    behind = _behind_text(rest, options[letter])
+    rivals = [other for other in _letters_in(behind) if other in options and other != letter]
     return letter if not rivals or normalised(rest) == normalised(options[letter]) else None
+
+
+def _behind_text(rest: str, text: str) -> str:
+    """Returns the rest of a line behind the text of an option with which it begins; all of it if it begins otherwise."""
+    bare, own = rest.strip(), text.strip()
+    return (
+        bare[len(own) :].lstrip(" \t.,;\u2013\u2014-") if own and bare.casefold().startswith(own.casefold()) else rest
+    )
 
 
 def _letters_in(rest: str) -> list[str]:

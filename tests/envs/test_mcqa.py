@@ -312,6 +312,8 @@ def test_answer_colon(text: str, letter: str | None) -> None:
         ("Answer: B, since I computed it", "B"),
         ("Answer: B. I computed it", "B"),
         ("Answer: (B) because A is wrong", "B"),
+        ("**Answer: B** \u2013 15 km, because A is too few.", "B"),
+        ("**Answer: B** \u2013 15 km, or A.", None),
         ("Answer: B because A and C are wrong", "B"),
         ("**Answer: C**. Options A and B are wrong.", "C"),
         ("**Answer: C**. A, B and D are not possible.", "C"),
