@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from ray_gym.export.selection import LeftOut
-from ray_gym.messages import is_blank
+from ray_gym.messages import is_blank, is_no_arguments
 from ray_gym.openai_api.items import cut_reason
 
 POLICY = "policy"
@@ -114,23 +114,27 @@ def chat_message(event: dict[str, Any], arguments_as: ArgumentsAs) -> dict[str, 
 
 def _call(call: dict[str, str], arguments_as: ArgumentsAs) -> dict[str, Any]:
     arguments = call["arguments"] if arguments_as == "said" else arguments_of(call)
-    function = {"name": call["name"], "arguments": call["arguments"] if arguments_as == "text" else arguments}
+    function = {"name": call["name"], "arguments": _text_of(call) if arguments_as == "text" else arguments}
     return {"id": call["id"], "type": "function", "function": function}
 
 
 def arguments_of(call: dict[str, str]) -> dict[str, Any]:
-    """Returns the arguments of a call, a JSON object. Errors: LeftOut if they are none, or the call has no name: then they
-    are its whole text, as the model's server gave it.
+    """Returns the arguments of a call, a JSON object, which is empty for the ways in which models write that there are none.
+    Errors: LeftOut if they are none, or the call has no name: then they are its whole text, as the model's server gave it.
     """
     if not call["name"]:
         raise LeftOut(NAMELESS)
     try:
-        read = json.loads(call["arguments"], parse_constant=_refuse)
+        read = json.loads(_text_of(call), parse_constant=_refuse)
     except (ValueError, RecursionError):
         read = None
     if not isinstance(read, dict):
         raise LeftOut(MALFORMED)
     return read
+
+
+def _text_of(call: dict[str, str]) -> str:
+    return "{}" if is_no_arguments(call["arguments"]) else call["arguments"]
 
 
 def _refuse(constant: str) -> None:

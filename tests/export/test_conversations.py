@@ -119,6 +119,9 @@ UNREAD = '{"id": "q", "function": {"name": null, "arguments": "{}"}}'
         ("look", "look(", MALFORMED),
         ("look", "[]", MALFORMED),
         ("look", "{}", None),
+        ("look", "", None),
+        ("look", "null", None),
+        ("look", " ", None),
     ],
 )
 def test_a_call_that_could_not_be_read_is_no_training_data(name: str, arguments: str, left_out: str | None) -> None:
@@ -127,6 +130,7 @@ def test_a_call_that_could_not_be_read_is_no_training_data(name: str, arguments:
     assert chat_message(event, "said")["tool_calls"][0]["function"] == {"name": name, "arguments": arguments}
     if left_out is None:
         assert chat_message(event, "object")["tool_calls"][0]["function"] == {"name": "look", "arguments": {}}
+        assert chat_message(event, "text")["tool_calls"][0]["function"] == {"name": "look", "arguments": "{}"}
         return
     for kind in ("object", "text"):
         with pytest.raises(LeftOut, match=left_out):
