@@ -1,4 +1,4 @@
-"""Tells in which base a question asks for a number."""
+"""Tells the base in which a question asks for a number."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _SUBSCRIPT = re.compile(r"(?<=[0-9A-F])_(?:\{\s*(?:\\text\w*\s?\{\s*(\w+)\s*\}|\
 
 
 def without_asked_base(answer: str, question: str) -> str:
-    """Returns an answer without the base behind its number, if that is the one that the question asks for."""
+    """Returns an answer without the base behind its number, if that is the only one that the question names."""
     found = _SUBSCRIPT.search(answer)
     if found is None:
         return answer
     base = next(filter(None, found.groups())).lower()
     asked = {_number(name) for name in _ASKED.findall(question)}
-    return answer[: found.start()] if _number(base) in asked else answer
+    return answer[: found.start()] if asked == {_number(base)} else answer
 
 
 def _number(name: str) -> str:

@@ -7,6 +7,9 @@ from decimal import Decimal
 
 _DECIMAL = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+")
 _NEARLY = re.compile(r"\\approx(?:eq)?(?![A-Za-z])|[\u2248\u2245]")
+_ASKED = re.compile(
+    r"\bround|\bnearest\b|\bapproximat|\bestimat|\bdecimal|\bsignificant\b|\babout how\b", re.IGNORECASE
+)
 _END = re.compile(r"\\text\w*\s?\{[^{}]*\}\s*\Z")
 
 
@@ -14,6 +17,16 @@ def exact_and_rounded(box: str) -> tuple[str, str] | None:
     """Returns what stands before the only sign for `nearly` in a box, and behind it; None for a box without one."""
     exact, *rounded = (part.strip(" $") for part in _NEARLY.split(box))
     return (exact, rounded[0]) if exact and len(rounded) == 1 and rounded[0] else None
+
+
+def asks_to_round(question: str) -> bool:
+    """Says whether a question asks for a rounded value."""
+    return _ASKED.search(question) is not None
+
+
+def is_decimal(value: str) -> bool:
+    """Says whether a value is a number that is written with its digits, which is no exact one if it was rounded."""
+    return _DECIMAL.fullmatch(without_text(value).rpartition("=")[2].strip()) is not None
 
 
 def without_text(value: str) -> str:

@@ -46,7 +46,7 @@ from ray_gym.envs.math.parted import are_same_parts
 from ray_gym.envs.math.powers import is_number_as_power
 from ray_gym.envs.math.prose import without_quotes
 from ray_gym.envs.math.reduction import is_false, is_left_to_compute, is_left_to_solve, to_exact
-from ray_gym.envs.math.rounded import exact_and_rounded, is_rounding, without_text
+from ray_gym.envs.math.rounded import asks_to_round, exact_and_rounded, is_decimal, is_rounding, without_text
 from ray_gym.envs.math.scripts import LETTER, without_other_words
 from ray_gym.envs.math.spelled_twice import two_spellings
 from ray_gym.envs.math.unit_table import Powers, are_same_units
@@ -101,7 +101,7 @@ _IN_OTHER_UNITS = re.compile(r"\\(?:text|circ|%|[bp]?mod)|[°%]|mod")
 _ASKS_FOR_PERCENT = re.compile(r"%|\bper\s?cent|百分", re.IGNORECASE)
 _ASKS_FOR_REMAINDER = re.compile(r"\bremainder|\bmod(?:ulo)?\b|[pb]mod\b", re.IGNORECASE)
 _REMAINDER = re.compile(
-    r"(?:\\text\w*\s?\{\s*remainder[\s:]*\}\s*=?\s*)?([-+]?\d+)(?:[\s,;\\]*\(?\\?(?:text\s?\{\s*)?[pb]?mod\b[\s}{]*\d+[\s}]*\)?)?"
+    r"(?:\\text\w*\s?\{\s*remainder[\s:]*\}\s*=?\s*)?([-+]?\d+)(?:[\s,;\\]*\(?\\?(?:text\s?\{\s*)?[pb]?mod\b[\s}{]*(\d+)[\s}]*\)?)?"
 )
 """Remainder, perhaps with the word before it or what it is the remainder of behind it."""
 _OVER_REALS = re.compile(r"(?i:\breals?\b)|\\mathbb\s?\{?\s?R|\u211d")
@@ -200,6 +200,8 @@ def _is_expected_option(expected: str, box: str, question: str) -> bool:
     if wanted is None:
         return False
     letter, text = choice_in(box, options)
+    if letter is None and not text:
+        return False
     is_text = not text or _verify_one(options[wanted], rf"\boxed{{{text}}}", question)[0] == 1
     return letter in (None, wanted) and is_text
 
@@ -264,11 +266,11 @@ def _compare_end(expected: str, said: str, question: str) -> tuple[float, str]:
 def _compare(expected: str, said: str, box: str | None, question: str) -> tuple[float, str]:
     """Returns what `verify_answer` does, for a bare expected answer and an answer that is not hedged. `box`: what is in its
     box, or what is read as if it were; None if all of `said` is looked through. Of a value that is given exactly and
-    rounded, either may be expected.
+    rounded, either may be expected; a decimal may be rounded where the question asks for that.
     """
     value, reason = _compare_once(expected, said, box, question)
     pair = exact_and_rounded(box) if box is not None and not value and _is_one(expected) else None
-    if pair is None or not _is_rounded(*pair):
+    if pair is None or not _is_rounded(*pair) or not (asks_to_round(question) or not is_decimal(pair[0])):
         return value, reason
     return _compare_once(expected, pair[1], pair[1], question)
 
@@ -370,9 +372,13 @@ def _are_in_bases(given: set[str], gold: set[str]) -> bool:
 
 def _is_left_to_compute(read: list[Any]) -> bool:
     text = str(read[-1])
+    if _EVALUATED.search(text) is None:
+        return is_left_to_compute(read[0])
     *others, last = _EQUALS.split(text) if "," not in text else [text]
-    is_evaluated = _EVALUATED.search(last) is not None and not any(map(PLAIN_NUMBER.fullmatch, map(str.strip, others)))
-    return is_left_to_compute(read[0]) or is_evaluated
+    if any(map(PLAIN_NUMBER.fullmatch, map(str.strip, others))):
+        return is_left_to_compute(read[0])
+    end = _read_alone(last) if others else read
+    return _EVALUATED.search(last) is not None or (bool(end) and is_left_to_compute(end[0]))
 
 
 def _bracket(read: list[Any]) -> str | None:
@@ -392,9 +398,9 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     """
     expected, box = with_ratios_alike(*with_commas_alike(expected, box))
     box = _GROUPED_WIDELY.sub("", box) if _is_plain(expected) else box
-    box = without_asked_base(box, question) if PLAIN_NUMBER.fullmatch(expected) else box
-    if _ASKS_FOR_REMAINDER.search(question) and (remainder := _REMAINDER.fullmatch(box)) is not None:
-        box = box if _REMAINDER.fullmatch(expected) is None else remainder[1]
+    if PLAIN_NUMBER.fullmatch(expected):
+        box = without_asked_base(box, question)
+        box = _without_modulus(box, question)
     expected, boxed = with_micro_units(expected, with_digits(bare_expression(box), counted_in(question)))
     boxed = bare_quantity(boxed) if _is_plain(expected) else boxed
     here, there = split_quantity(expected), split_quantity(boxed)
@@ -412,6 +418,12 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
         if PLAIN_NUMBER.fullmatch(amount):
             return here[0], amount, ""
     return expected, _without_unit(boxed, there, expected, question), ""
+
+
+def _without_modulus(box: str, question: str) -> str:
+    """Returns a box without the question's modulus behind its number, or `remainder` before it, if that is asked for."""
+    found = _REMAINDER.fullmatch(box) if _ASKS_FOR_REMAINDER.search(question) else None
+    return box if found is None or (found[2] and found[2] not in re.findall(r"\d+", question)) else found[1]
 
 
 def _equal_percentages(expected: str, boxed: str, question: str) -> tuple[str, str] | None:
@@ -446,7 +458,7 @@ def _last_value(expected: str, said: str, question: str) -> str | None:
     if found is None:
         return None
     plain = _MARKED.sub(_without_marks, found[1])
-    if _SEVERAL.fullmatch(plain := plain.strip(" *`.")):
+    if "," in expected and _SEVERAL.fullmatch(plain := plain.strip(" *`.")):
         return re.sub(r",?\s+and\b", ",", plain)
     end = bare_expression(plain)
     is_quantity = split_quantity(expected) is not None and split_quantity(end) is not None

@@ -11,7 +11,7 @@ from ray_gym.envs.mcqa.joined_boxes import boxes_joined_to
 from ray_gym.envs.mcqa.replaced import answers_behind
 from ray_gym.envs.mcqa.retraction import LETTER_ALONE, RULED_OUT, begins_with_text_of, is_taken_back
 from ray_gym.graders import folded
-from ray_gym.graders.denials import is_called_wrong, is_denied_below, is_disowned, without_struck
+from ray_gym.graders.denials import is_called_wrong, is_denied_below, is_disowned, says_the_same, without_struck
 from ray_gym.graders.withdrawn import split_at_standing_box
 
 Grading = Literal["strict_boxed", "lenient_boxed", "answer_colon", "answer_colon_markdown"]
@@ -62,7 +62,7 @@ _LETTER_FIRST = re.compile(
 _REASONED = re.compile(rf"[(\[]?([A-Z])[)\]]?(?:[ \t]*/[ \t]*\1)?[ \t]*,?[ \t]*[(\[]?(?:{_REASON}|{_NOT})")
 """Letter with a reason, or the letter that it is not, behind it."""
 _SEEKS_A_WRONG_ONE = re.compile(
-    r"\b(?:incorrect|false|wrong|untrue|invalid|not\s(?:true|correct|valid))\s(?:\w+\s){1,3}is\b[^.!?\n]{0,20}\Z",
+    r"\b(?:incorrect|false|wrong|untrue|invalid|not\s(?:true|correct|valid))\s(?:statement|option|answer|choice|claim|assertion|sentence|one)\sis\b[^.!?\n]{0,20}\Z",
     re.IGNORECASE,
 )
 """Words before a box that give the option which is wrong, as it is asked for: they are called so behind it, too."""
@@ -234,7 +234,7 @@ def _boxed(text: str, options: OptionsByLetter, read: Reader) -> str | None:
         return None
     said = options[letter]
     is_wrong = is_called_wrong(behind.partition("\n")[0], said) or is_denied_below(behind, said)
-    is_sought = _SEEKS_A_WRONG_ONE.search(before) is not None
+    is_sought = _SEEKS_A_WRONG_ONE.search(before) is not None and says_the_same(behind)
     return None if is_wrong and not is_sought and not begins_with_text_of(letter, behind, options) else letter
 
 

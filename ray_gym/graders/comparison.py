@@ -51,6 +51,13 @@ _NUMBERED_SCORE = re.compile(
 _RANKING = re.compile(rf"\branking{_NAMED}{_NUMBER}{_NO_MORE}", re.IGNORECASE)
 _BOX = re.compile(r"\\boxed ?\{([^{}\n]{0,40})\}")
 """A box of LaTeX, in which models that are trained for this task write scores and ranking."""
+_FRAME = re.compile(r"\[The (?:Begin of ([A-Za-z ]{1,40})|End of [A-Za-z ]{1,40})\]\s{0,9}")
+"""Lines around scores and ranking, as the models that write boxes have them."""
+_TITLE = re.compile(
+    r"^[ \t*_#]{0,9}((?:individual )?scores|ranking(?: score)?)[ \t*_:]{0,9}\n\s{0,9}(?=[^\w\n]{0,9}\d)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Title on a line of its own above numbers."""
 _SCORE_VALUES = {str(score): score for score in range(LOWEST, HIGHEST + 1)}
 _RANKING_VALUES = {str(ranking): ranking for ranking in range(FIRST_MUCH_BETTER, SECOND_MUCH_BETTER + 1)}
 
@@ -154,6 +161,7 @@ def read_comparison(text: str) -> Comparison | None:
     The scores decide, even if the ranking contradicts them. The ranking only breaks ties.
     """
     said = _BOX.sub(r"\1", last_words(text))
+    said = _TITLE.sub(r"\1: ", _FRAME.sub(lambda found: f"{found[1]}: " if found[1] else "", said))
     scores, rankings = _last_scores(said), _RANKING.findall(said)
     if not scores or not rankings:
         return None

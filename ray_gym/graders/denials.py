@@ -30,13 +30,16 @@ _CALLED_WRONG = re.compile(
 )
 _SAYS_NO = re.compile(
     r"(?:\\text\w*\s?\{)?[\s*_\"'(]*(?:no(?:pe)?|false|untrue|incorrect|wrong|invalid|impossible|not\s(?:correct|right|valid|possible|true))"
-    r"[\s*_\"').!]*\}?[\s*_.!]*",
+    r"[\s*_\"').!]*+\}?[\s*_.!]*+",
     re.IGNORECASE,
 )
 """Answer that itself says that something is not so."""
-_HESITATES = re.compile(
-    r"[\s(\[\"'.:,;*_\u2013\u2014-]*(?:wait|hm{1,5}|oh|oops|no(?:pe)?|actually|sorry|but|however)\b", re.IGNORECASE
+_SAYS_THE_SAME = re.compile(
+    rf"[\s*_>\"'.:,;]*(?:(?:this|that|it)(?:['\u2019]s|\s+(?:is|was))\s+(?:\w{{1,30}}ly\s+)?{WRONG}"
+    r"|not\strue)(?![^\n]{0,200}\b(?:answer|correct|right|should|actually|instead|wait|let\sme|reconsider|recheck|[a-z]\s?=))",
+    re.IGNORECASE,
 )
+"""Words that say of the same matter that it is not so, and give no other answer."""
 _STRUCK = re.compile(
     r"(?<![\w,;)\]}])~~(?=[^\s~])[^~\n]{0,500}~~(?![\w\\])|<(del|strike)>[^<]{0,500}</\1>|(?:\w[\u0335-\u0338])+"
     r"|\\(?:[bx]?cancel|sout|xout|st)\s?\{(?:[^{}]|\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+\}){0,500}+\}"
@@ -67,12 +70,17 @@ def without_struck(text: str) -> str:
 
 
 def is_called_wrong(rest: str, answer: str = "") -> bool:
-    """Says whether the words behind an answer begin by calling it wrong. Of an `answer` that itself says that something
-    is not so (`False`, `No`), such words say the same again, unless they hesitate first (`Wait, that is wrong.`).
+    """Says whether the words behind an answer begin by calling it wrong. An `answer` that itself says that something is not
+    so (`False`, `No`) is not called wrong by words that say the same again: `This is wrong, because ...`.
     """
-    if _SAYS_NO.fullmatch(answer) and not _HESITATES.match(rest):
+    if len(answer) <= _LONGEST_BEFORE and _SAYS_NO.fullmatch(answer) and says_the_same(rest):
         return False
     return _CALLED_WRONG.match(rest) is not None
+
+
+def says_the_same(rest: str) -> bool:
+    """Says whether the words behind an answer that says no, or names what is wrong, begin by saying the same again."""
+    return _SAYS_THE_SAME.match(rest) is not None
 
 
 def is_denied_below(behind: str, answer: str = "") -> bool:

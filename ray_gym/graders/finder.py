@@ -96,7 +96,7 @@ def finder_of(labels: Sequence[str]) -> Finder:
     shorter one within it, is found as the longer (`Not SUPPORTED`).
     """
     ordered = sorted(labels, key=len, reverse=True)
-    exact = [_pattern_of(label) for label in ordered]
+    exact = [pattern_of(label) for label in ordered]
     exactly = "|".join(exact)
     both = zip(ordered, exact, strict=True)
     groups = [f"(?P<label{number}>{_in_any_case(label, one)})" for number, (label, one) in enumerate(both)]
@@ -106,7 +106,7 @@ def finder_of(labels: Sequence[str]) -> Finder:
     anything = rf"(?=(?i:[{first}\\\dncuidmhsqpavberfklt]))(?:{parts})"  # what all begin with comes first: it is faster
     bare = {inner.lower(): label for label in ordered for inner in {label.strip(), within_brackets(label)}}
     wordy = [inner for inner in sorted(bare, key=len, reverse=True) if sum(map(str.isalpha, inner)) > 1]
-    others = re.compile(f"(?i:{'|'.join(map(_pattern_of, wordy))})") if wordy else None
+    others = re.compile(f"(?i:{'|'.join(map(pattern_of, wordy))})") if wordy else None
     negative = frozenset(label for label in ordered if _denies(label, ordered))
     names = frozenset(label for label in ordered if _names_an_answer(label, len(ordered)))
     rest = (label for label in ordered if not within_brackets(label)[-1:].isdigit()) if negative else ()
@@ -140,7 +140,7 @@ def _in_any_case(label: str, pattern: str) -> str:
     return f"(?i:{pattern})" if _BETWEEN_WORDS.search(label) else pattern
 
 
-def _pattern_of(label: str) -> str:
+def pattern_of(label: str) -> str:
     """Returns a regular expression of a label that is no part of a longer word or number."""
     bare = label.strip()
     grade = _NO_GRADE if len(bare) == 1 and bare.isalpha() else ""

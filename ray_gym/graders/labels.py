@@ -43,6 +43,8 @@ _STYLES = re.compile(
 """TeX's style of a text in braces that is no part of a longer word, and Markdown's backslash before a sign of a label:
 `\\text{YES}`, `NOT\\_ATTEMPTED`.
 """
+_RESULT = re.compile(r"[ \t]*\[RESULT\]\s{0,9}")
+"""Mark before the score of judges that are trained for it (Prometheus): a title."""
 _TITLE_ENDS = re.compile(r"[\s*_`)\]]{0,6}[:=?\uff1a]")
 
 
@@ -126,7 +128,7 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     """
     finder = finder_of(tuple(labels))
     plain = _ESCAPED.sub(lambda found: html.unescape(found[0]), last_words(text))
-    plain = without_styles(plain, finder.labels)
+    plain = _RESULT.sub("\nScore: ", without_styles(plain, finder.labels))
     whole = without_parts(finder.unticked.sub("", plain), {within_brackets(label) for label in finder.labels})
     scales = Scales(finder.without_marks_in_words(whole), finder.labels)
     said = scales.said

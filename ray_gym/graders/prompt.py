@@ -1,7 +1,8 @@
 """Fills the prompt of a judge, which is a text with named places, so that the texts in it can't act as anything else.
 
 Each text stands between fences that don't occur in it, it is never read as a template, and labels in it are broken up.
-So a judge that quotes it does not give its verdict by that.
+So a judge that quotes it does not give its verdict by that. Single letters and numbers are not broken up: without them
+there would be nothing to judge.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import string
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ray_gym.graders.finder import spaced
+from ray_gym.graders.finder import pattern_of
 from ray_gym.graders.grader import wrong_argument
 
 _BACKQUOTES = re.compile("`+")
 _WORD = re.compile(r"[^\s_*`~-]+")
 _LEFT_OUT = "\N{WHITE SQUARE}"
+_PLAIN = re.compile(r"\s*(?:\w|[-+]?\d+(?:[.,]\d+)?)\s*")
+"""Label that is one letter or a number: texts have too many of them, and say too little without."""
 _FENCED = re.compile(r"^(`{3,})\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
 
 
@@ -48,7 +51,7 @@ class JudgePrompt:
 
     def filled(self, labels: Iterable[str] = (), **material: str) -> str:
         """Returns the prompt with `material` in its places. `labels` are the judge's possible labels, which are broken
-        up in the material.
+        up in the material, but for single letters and numbers.
 
         Errors: ValueError if a place has no material, or material no place; TypeError if it is no text.
         """
@@ -76,11 +79,13 @@ def fenced_texts(prompt: str) -> list[str]:
 
 
 def break_labels(labels: Iterable[str], text: str) -> str:
-    """Returns a text with a space in the middle of each label, however the words of the label are spaced. A label whose
-    words have one character each is replaced by a sign.
+    """Returns a text with a space in the middle of each label that is no part of a longer word or number, however the words
+    of the label are spaced. A label of several words with one character each is replaced by a sign. Labels that are one
+    letter or a number stay as they are.
     """
     for label in labels:
-        text = re.sub(spaced(label), _broken, text)
+        if not _PLAIN.fullmatch(label):
+            text = re.sub(pattern_of(label), _broken, text)
     return text
 
 

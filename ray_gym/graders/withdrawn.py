@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 
+from ray_gym.graders.boxes import with_latex_boxes
 from ray_gym.graders.denials import NOT, is_called_wrong, is_denied_below, without_struck
 from ray_gym.graders.extract import split_at_last_box
 from ray_gym.graders.replaced import replacement
@@ -68,7 +69,7 @@ def answer_instead(text: str, question: str = "") -> str | None:
 
 def _split(text: str, question: str | None) -> tuple[str, str | None, str]:
     """Returns what `split_at_standing_box` does, with the marks behind the box."""
-    kept = _DENIED_BOX.sub(r"\1", without_struck(text))
+    kept = _DENIED_BOX.sub(r"\1", without_struck(with_latex_boxes(text)))
     is_asked_so = any(map(_is_contrary, _SENTENCE_END.split(question or "")))
     return split_at_last_box(kept if is_asked_so else _without_supposed(kept, question is None))
 

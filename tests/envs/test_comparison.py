@@ -106,6 +106,20 @@ def test_what_has_not_is_not(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "**Scores**\n3, 4\n\n**Ranking**\n5",
+        "Scores:\n3, 4\nRanking:\n5",
+        "[The Begin of Analysis on Response 1]\nGood, 5 of 5.\n[The End of Analysis on Response 1]\n"
+        "[The Begin of Individual Scores]\n\\boxed{3, 4} \n[The End of Individual Scores]\n\n"
+        "[The Begin of Ranking Score]\n\\boxed{5} \n[The End of Ranking Score]",
+    ],
+)
+def test_scores_below_their_titles(text: str) -> None:
+    assert read_comparison(text) == Comparison(3, 4)
+
+
+@pytest.mark.parametrize(
     ("score", "ranking", "first", "second"),
     [
         (3, 1, 3.5, 2.5),

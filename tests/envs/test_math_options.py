@@ -35,6 +35,12 @@ def test_an_option_is_its_letter_its_text_or_both(question: str, expected: str) 
     assert [box for box, reward in given.items() if reward] == RIGHT
 
 
+@pytest.mark.parametrize("box", [r"\quad", r"\text{}", "~", "$$", " "])
+@pytest.mark.parametrize("expected", ["A", "5"])
+def test_an_empty_box_is_no_option(box: str, expected: str) -> None:
+    assert [verify_answer(expected, rf"\boxed{{{box}}}", question)[0] for question in QUESTIONS] == [0, 0, 0]
+
+
 def test_texts_of_options_are_compared_as_values() -> None:
     assert verify_answer("C", r"\boxed{0.5}", QUESTIONS[0])[0] == 1
     assert verify_answer(r"\frac12", r"\boxed{C}", QUESTIONS[0])[0] == 1
@@ -65,6 +71,7 @@ def test_options_are_three_letters_in_order(question: str, letters: str) -> None
         ("1101_2", "What is 13 in base 2?", 1),
         ("1101_2", "Convert 23_5 to base 5.", 0),
         ("1101_3", "Write 13 in binary.", 0),
+        ("1101_2", "Convert 1101 from base 2 to base 10.", 0),
         ("1101_2", "", 0),
     ],
 )

@@ -17,9 +17,7 @@ from ray_gym.envs.math.verification import verify_answer
         (r"6\pi", r"\boxed{6\pi \approx 18.85}"),
         ("1.73", r"The answer is $\sqrt{3} \approx 1.73$."),
         ("0.67", r"\boxed{\frac{2}{3} \approx 0.67}"),
-        ("2", r"\boxed{1.99 \approx 2}"),
         ("1.50", r"\boxed{\frac32 ≈ 1.50}"),
-        ("9900", r"\boxed{9870 \approx 9900}"),
     ],
 )
 def test_exact_values_and_their_roundings_are_read(expected: str, answer: str) -> None:
@@ -32,6 +30,8 @@ def test_exact_values_and_their_roundings_are_read(expected: str, answer: str) -
         ("3.15", r"\boxed{\pi \approx 3.15}"),
         ("3", r"\boxed{\pi \approx 3.14}"),
         ("7", r"\boxed{6 \approx 7}"),
+        ("5", r"\boxed{5.4 \approx 5}"),
+        ("1200", r"\boxed{x = 1249 \approx 1200}"),
         ("1000", r"\boxed{1600 \approx 1000}"),
         ("18.0", r"\boxed{17.6 \approx 18.0}"),
         ("18.85", r"\boxed{6x \approx 18.85}"),
@@ -41,3 +41,13 @@ def test_exact_values_and_their_roundings_are_read(expected: str, answer: str) -
 )
 def test_what_does_not_round_to_it_is_no_value(expected: str, answer: str) -> None:
     assert verify_answer(expected, answer)[0] == 0.0
+
+
+def test_a_decimal_is_rounded_where_that_is_asked_for() -> None:
+    for expected, box in (
+        ("2", r"1.99 \approx 2"),
+        ("9900", r"9870 \approx 9900"),
+        ("18.85", r"18.8496 \approx 18.85"),
+    ):
+        assert verify_answer(expected, rf"\boxed{{{box}}}", "Round to the nearest hundred, or hundredth.")[0] == 1.0
+    assert verify_answer("2", r"\boxed{2.7 \approx 2}", "Round it.")[0] == 0.0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.verification import verify_answer
 from ray_gym.envs.mcqa.reading import READERS
@@ -23,6 +26,11 @@ BIRDS = {"A": "Birds fly", "B": "Birds are mammals"}
         ("Answer: False\nWait, that is wrong.", None),
         ("Answer: False\nNo, that's wrong.", None),
         ("Answer: True\nThis is false.", None),
+        ("Answer: No\n\nThat's incorrect. The answer is yes.", None),
+        ("Answer: No\n\nThat is wrong, it should be Yes.", None),
+        ("Answer: Impossible\n\nThat's wrong, x = 5.", None),
+        ("Answer: No\n\nThat is wrong. Let me reconsider.", None),
+        ("Answer: No.\n\n❌", None),
         ("Answer: Nobody\nThat is wrong.", None),
     ],
 )
@@ -37,6 +45,13 @@ def test_an_answer_line(text: str, answer: str | None) -> None:
         (r"\text{No}", "\\boxed{\\text{No}}\n\nThat is not true, since 7 is odd.", 1),
         ("False", r"\boxed{False}. Wait, this is wrong.", 0),
         ("12", r"\boxed{12}. This is wrong.", 0),
+        ("No", r"\boxed{No}. This is incorrect: the answer is yes.", 0),
+        ("No", "\\boxed{No}\n\nThat is incorrect. The answer is Yes.", 0),
+        ("False", r"\boxed{\text{False}} is incorrect, the right answer is True.", 0),
+        ("False", r"\boxed{\text{False}} is wrong.", 0),
+        ("False", r"\boxed{\text{False}} (wrong)", 0),
+        ("False", r"\boxed{\text{False}} ❌", 0),
+        ("False", "\\boxed{\\text{False}}\n\nIs that right? No.", 0),
     ],
 )
 def test_a_box(expected: str, answer: str, reward: float) -> None:
@@ -50,6 +65,12 @@ def test_a_box(expected: str, answer: str, reward: float) -> None:
         ("\\boxed{A}\n\nThis is false because birds lay eggs.", TRUTH, None),
         ("\\boxed{B}\n\nWait, this is false.", TRUTH, None),
         ("The incorrect statement is \\boxed{B}.\n\nIt is false because birds lay eggs.", BIRDS, "B"),
+        ("The incorrect statement is \\boxed{B}. Wait, that is wrong.", BIRDS, None),
+        ("\\boxed{B} is wrong.", TRUTH, None),
+        ("\\boxed{B} ❌", TRUTH, None),
+        ("The false positive rate is \\boxed{B}. That is incorrect.", BIRDS, None),
+        ("Not <|begin_of_box|>B<|end_of_box|>", TRUTH, None),
+        ("<|begin_of_box|>B<|end_of_box|>", TRUTH, "B"),
         ("A is wrong, so it is \\boxed{B}.\n\nThat is wrong.", BIRDS, None),
     ],
 )
@@ -60,3 +81,12 @@ def test_an_option_in_a_box(text: str, options: dict[str, str], letter: str | No
 def test_an_option_behind_answer() -> None:
     assert READERS["answer_colon"]("Answer: B\n\nThis is false: birds lay eggs.", TRUTH) == "B"
     assert READERS["answer_colon"]("Answer: A\n\nThis is false: birds lay eggs.", TRUTH) is None
+
+
+@pytest.mark.clock
+def test_long_answers_take_no_time() -> None:
+    began = time.process_time()
+    for end in (" " * 100_000 + "x", "*" * 100_000, "!" * 100_000 + "x", "." * 100_000 + "x"):
+        answer_line(f"Answer: no{end}\nfoo")
+        verify_answer("5", f"\\boxed{{no{end}}}\nhm")
+    assert time.process_time() - began < 5 * slowness()

@@ -156,6 +156,7 @@ LONG_TEXTS = [
     " " * LONG,
     "\\boxed{" * (LONG // 7),
     "\\boxed{}" * (LONG // 8),
+    "<|begin_of_box|>" * (LONG // 16),
     "\\boxed" + " " * LONG,
     "{" * LONG,
     "\\" * LONG,

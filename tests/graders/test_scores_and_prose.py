@@ -13,6 +13,7 @@ READ = [
     ("Criteria 1: met. Criteria 2: met. Criteria 3: not met.\n\nScore: 3", "3", FIVE),
     ("The response covers 2 of the 5 points.\n\nScore: 2", "2", FIVE),
     ("Score: 4\nThe response lacks 1 detail.", "4", FIVE),
+    ("Feedback: The response covers 2 of the 3 required points and is clear. [RESULT] 4", "4", FIVE),
     ('{"score": 4, "reason": "lacks 1 point"}', "4", FIVE),
     ('{"reason": "lacks 1 point", "score": 4}', "4", FIVE),
     ("My final verdict is different [[A!=B]].", "[[A!=B]]", SAME),
