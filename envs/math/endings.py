@@ -27,6 +27,7 @@ _ORDINARY = frozenset({"old", "left", "remaining", "each", "total", "altogether"
     {"of", "a", "an", "the", "in", "and", "or", "different", "distinct", "possible", "such"}
 )
 """Words of ordinary endings, which need not be in the question."""
+_ASKS_FOR_WAYS = re.compile(r"\b(?:how\s+many|number\s+of)\b[^.?!]{0,40}\bways\b", re.IGNORECASE)
 _WAYS = frozenset({"way", "combination", "possibility", "arrangement", "choice", "selection"})
 """Words, in the singular, of which each names what a question for ways counts."""
 _JOINS = frozenset({"of", "and", "or"})
@@ -92,7 +93,7 @@ def is_ending(words: str, expected: str, question: str, is_last: bool = True) ->
         return False
     named = [word.lower() for word in _LETTERS.findall(_COMMAND.sub(" ", expected)) if len(word) > 1]
     known = {*counted, *named} if named else {word.lower() for word in _WORD.findall(question)}
-    known |= _WAYS if not named and known & {"way", "ways"} else frozenset()
+    known |= _WAYS if not named and _ASKS_FOR_WAYS.search(question) else frozenset()
     return (not named and _is_a_phrase(words, question)) or _names_what_is_known(
         _WORD.findall(words.lower()), set(_singular(known)), _COMPARED.search(question), has_units=not named
     )

@@ -26,6 +26,7 @@ def options_in(question: str) -> dict[str, str]:
         return {}
     ends = [*(found.start() for found in run[1:]), len(question)]
     texts = [question[found.end() : end] for found, end in zip(run, ends, strict=True)]
+    texts[-1] = texts[-1].strip().partition("\n")[0]  # an instruction may follow
     return {_letter(found): _bare(text) for found, text in zip(run, texts, strict=True)}
 
 

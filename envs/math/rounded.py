@@ -7,6 +7,8 @@ from decimal import Decimal
 
 _DECIMAL = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+")
 _NEARLY = re.compile(r"\\approx(?:eq)?(?![A-Za-z])|[\u2248\u2245]")
+_MOST_DIGITS = 100
+"""Most digits of a value before its point, or zeros behind it."""
 _ASKED = re.compile(
     r"\bround|\bnearest\b|\bapproximat|\bestimat|\bdecimal|\bsignificant\b|\babout how\b", re.IGNORECASE
 )
@@ -36,7 +38,7 @@ def without_text(value: str) -> str:
 
 def is_rounding(value: Decimal, rounded: str) -> bool:
     """Says whether a number is a value rounded to its last digit; of a whole number, to the last that is not zero."""
-    if not _DECIMAL.fullmatch(rounded):
+    if not _DECIMAL.fullmatch(rounded) or abs(value.adjusted()) > _MOST_DIGITS:
         return False
     number = Decimal(rounded.replace(",", ""))
     last = number if "." in rounded else number.normalize()

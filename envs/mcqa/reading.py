@@ -61,9 +61,10 @@ _LETTER_FIRST = re.compile(
 )
 _REASONED = re.compile(rf"[(\[]?([A-Z])[)\]]?(?:[ \t]*/[ \t]*\1)?[ \t]*,?[ \t]*[(\[]?(?:{_REASON}|{_NOT})")
 """Letter with a reason, or the letter that it is not, behind it."""
+_CLAIM = r"(?:statement|option|answer|choice|claim|assertion|sentence|one)"
+_WRONG_ONE = r"(?:incorrect|false|wrong|untrue|invalid|not\s(?:true|correct|valid))"
 _SEEKS_A_WRONG_ONE = re.compile(
-    r"\b(?:incorrect|false|wrong|untrue|invalid|not\s(?:true|correct|valid))\s(?:statement|option|answer|choice|claim|assertion|sentence|one)\sis\b[^.!?\n]{0,20}\Z",
-    re.IGNORECASE,
+    rf"\b(?:{_WRONG_ONE}\s{_CLAIM}|{_CLAIM}\s(?:that|which)\sis\s{_WRONG_ONE})\sis\b[^.!?\n]{{0,20}}\Z", re.IGNORECASE
 )
 """Words before a box that give the option which is wrong, as it is asked for: they are called so behind it, too."""
 _GIVES_A_REASON = re.compile(rf"[ \t]*{_REASON}")

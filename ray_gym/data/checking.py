@@ -16,7 +16,7 @@ from ray_gym.config.file import explain, explained
 from ray_gym.data.merged import merged_values
 from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
 from ray_gym.data.round_trip import lost_values
-from ray_gym.data.rows import FileRow
+from ray_gym.data.rows import FileRow, not_json
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, text_of, wrong_return
 from ray_gym.field_types import keys_of
@@ -97,10 +97,12 @@ def _fields(fields: dict[str, Any], task_type: type[Task]) -> dict[str, Any]:
 
 
 def _text_of(fields: dict[str, Any]) -> str:
-    """Returns the JSON text of a row's fields."""
+    """Returns the JSON text of a row's fields. Errors: BadRow for fields that are nested too deeply."""
     try:
         return to_json(fields).decode()
     except ValueError:  # half a surrogate, or deep nesting, of which pydantic tells the place when it reads
+        if problem := not_json(fields):
+            raise BadRow([problem]) from None
         return json.dumps(fields)
 
 

@@ -36,7 +36,7 @@ _SAYS_NO = re.compile(
 """Answer that itself says that something is not so."""
 _SAYS_THE_SAME = re.compile(
     rf"[\s*_>\"'.:,;]*(?:(?:this|that|it)(?:['\u2019]s|\s+(?:is|was))\s+(?:\w{{1,30}}ly\s+)?{WRONG}"
-    r"|not\strue)(?![^\n]{0,200}\b(?:answer|correct|right|should|actually|instead|wait|let\sme|reconsider|recheck|[a-z]\s?=))",
+    r"|not\strue)(?![^\n]{0,200}\b(?:answer|correct|right|should|actually|instead|wait|let\sme|reconsider|recheck|it['\u2019]s|it\sis|[a-z]\s?=))",
     re.IGNORECASE,
 )
 """Words that say of the same matter that it is not so, and give no other answer."""

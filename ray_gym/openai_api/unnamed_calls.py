@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 
 def with_ids(items: Sequence[Any]) -> list[Any]:
     """Returns chat messages in which each tool call without an id that has a result behind it, and this result, have one:
-    `call_` and its number among the results. A result without an id belongs to the first such call of its `name`, or
+    `call_` with a number. A result without an id belongs to the first such call of its `name`, or
     without a name to the first. All other messages are the same objects.
     """
     found, opened = list(items), dict[tuple[int, int], Any]()
-    calls = 0
+    taken = {item.get("tool_call_id") for item in items if isinstance(item, Mapping)}
+    ids = (call_id for number in itertools.count() if (call_id := f"call_{number}") not in taken)
     for number, item in enumerate(items):
         if not isinstance(item, Mapping):
             continue
@@ -20,12 +22,13 @@ def with_ids(items: Sequence[Any]) -> list[Any]:
             place = next((place for place, name in opened.items() if item.get("name") in (None, name)), None)
             if place is not None:
                 del opened[place]
-                call_id = f"call_{calls}"
-                calls += 1
+                call_id = next(ids)
                 found[place[0]] = _with_id(found[place[0]], place[1], call_id)
                 found[number] = {**item, "tool_call_id": call_id}
-        elif isinstance(made := item.get("tool_calls"), Sequence) and not isinstance(made, str):
-            opened = {(number, at): _name(call) for at, call in enumerate(made) if _has_no_id(call)}
+        elif item.get("role") != "tool":
+            made = item.get("tool_calls")
+            calls = made if isinstance(made, list | tuple) else ()
+            opened = {(number, at): _name(call) for at, call in enumerate(calls) if _has_no_id(call)}
     return found
 
 

@@ -56,6 +56,7 @@ def test_what_is_left_to_compute_or_false_is_none(expected: str, answer: str) ->
         ("35", r"\boxed{35 \text{ combinations}}", WAYS, 1),
         ("35", r"\boxed{35 \text{ combinations}}", "How many roots are there?", 0),
         ("35", r"\boxed{35 \text{ hundred ways}}", WAYS, 0),
+        ("35", r"\boxed{35 \text{ combinations}}", "It is 35 miles by the fastest way. How long is it?", 0),
         ("2", r"\boxed{2 \pmod{7}}", REMAINDER, 1),
         ("2", r"\boxed{2 \bmod 7}", REMAINDER, 1),
         ("2", r"\boxed{\text{remainder } 2}", REMAINDER, 1),

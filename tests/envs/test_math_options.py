@@ -41,6 +41,11 @@ def test_an_empty_box_is_no_option(box: str, expected: str) -> None:
     assert [verify_answer(expected, rf"\boxed{{{box}}}", question)[0] for question in QUESTIONS] == [0, 0, 0]
 
 
+def test_an_instruction_behind_the_options_is_none_of_them() -> None:
+    question = QUESTIONS[0] + "\n\nGive your answer as a letter."
+    assert verify_answer("D", r"\boxed{8}", question)[0] == verify_answer("8", r"\boxed{D}", question)[0] == 1
+
+
 def test_texts_of_options_are_compared_as_values() -> None:
     assert verify_answer("C", r"\boxed{0.5}", QUESTIONS[0])[0] == 1
     assert verify_answer(r"\frac12", r"\boxed{C}", QUESTIONS[0])[0] == 1

@@ -31,6 +31,7 @@ def test_exact_values_and_their_roundings_are_read(expected: str, answer: str) -
         ("3", r"\boxed{\pi \approx 3.14}"),
         ("7", r"\boxed{6 \approx 7}"),
         ("5", r"\boxed{5.4 \approx 5}"),
+        ("5", r"\boxed{e^{10000000} \approx 5}"),
         ("1200", r"\boxed{x = 1249 \approx 1200}"),
         ("1000", r"\boxed{1600 \approx 1000}"),
         ("18.0", r"\boxed{17.6 \approx 18.0}"),

@@ -66,6 +66,8 @@ def test_a_box(expected: str, answer: str, reward: float) -> None:
         ("\\boxed{B}\n\nWait, this is false.", TRUTH, None),
         ("The incorrect statement is \\boxed{B}.\n\nIt is false because birds lay eggs.", BIRDS, "B"),
         ("The incorrect statement is \\boxed{B}. Wait, that is wrong.", BIRDS, None),
+        ("The statement that is not true is \\boxed{B}.\n\nThis is incorrect.", BIRDS, "B"),
+        ("\\boxed{B}\n\nThat's not right, it's A.", TRUTH, None),
         ("\\boxed{B} is wrong.", TRUTH, None),
         ("\\boxed{B} ❌", TRUTH, None),
         ("The false positive rate is \\boxed{B}. That is incorrect.", BIRDS, None),

@@ -38,6 +38,15 @@ def ties(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
         ([USER, asks("f", "f"), tells("1", name="f"), tells("2", name="f")], [("f", "1"), ("f", "2")]),
         ([USER, asks("f"), tells("1"), asks("g"), tells("2")], [("f", "1"), ("g", "2")]),
         ([USER, asks("f", id="x"), tells("1", tool_call_id="x"), asks("g"), tells("2")], [("f", "1"), ("g", "2")]),
+        (
+            [
+                USER,
+                {**asks("f", "g"), "tool_calls": [*asks("f", id="call_0")["tool_calls"], *asks("g")["tool_calls"]]},
+                tells("1", tool_call_id="call_0"),
+                tells("2"),
+            ],
+            [("f", "1"), ("g", "2")],
+        ),
     ],
 )
 def test_results_belong_to_the_first_call_of_their_name(
@@ -53,6 +62,7 @@ def test_results_belong_to_the_first_call_of_their_name(
     [
         ([USER, asks("f"), tells("r", name="g")], "id is missing"),
         ([USER, asks("f", "g"), tells("r")], "id is missing"),
+        ([USER, asks("f"), USER, tells("1")], "messages[1]: id is missing"),
         ([USER, asks("f"), tells("1"), tells("2")], "messages[3]: tool_call_id is missing"),
         ([USER, asks("f", id="x"), tells("1")], "messages[2]: tool_call_id is missing"),
         ([USER, asks("f"), tells("1", tool_call_id="x")], "messages[1]: id is missing"),
