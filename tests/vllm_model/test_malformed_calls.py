@@ -396,7 +396,10 @@ def test_blocks_of_code_beside_calls_of_xlam_are_words() -> None:
 def test_a_call_in_a_thought_of_hunyuan_is_none() -> None:
     around, note, go, _, _ = SINGLE["hunyuan_a13b"]
     text = f"<think>I could {around(go)}</think>One. {around(note)}"
-    assert read("hunyuan_a13b", text) == (f"<think>I could {around(go)}</think>One.", [NOTE])
+    assert read("hunyuan_a13b", text) == ("One.", [NOTE])
+    answer = Generation([], np.zeros(0, np.int32), np.zeros(0, np.float32), text, truncated=False)
+    message = with_thoughts_apart(tool_format("hunyuan_a13b", None).parse(answer, TOOLS, None, 7))
+    assert (message.content, message.reasoning) == ("One.", f"I could {around(go)}")
 
 
 def test_a_mention_in_a_thought_drops_no_words() -> None:
