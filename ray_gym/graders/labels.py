@@ -43,7 +43,7 @@ _STYLES = re.compile(
 """TeX's style of a text in braces that is no part of a longer word, and Markdown's backslash before a sign of a label:
 `\\text{YES}`, `NOT\\_ATTEMPTED`.
 """
-_RESULT = re.compile(r"[ \t]*\[RESULT\]\s{0,9}")
+_RESULT = re.compile(r"\[RESULT\]\s{0,9}")
 """Mark before the score of judges that are trained for it (Prometheus): a title."""
 _TITLE_ENDS = re.compile(r"[\s*_`)\]]{0,6}[:=?\uff1a]")
 
