@@ -30,7 +30,9 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MARK, _WINDOWS, _BLANK = "a byte order mark", "a line break as on Windows (CRLF)", "nothing on the line"
 _MOST_NOTES = 10
 _LONGEST_NOTE = 300
-_decode = msgspec.json.Decoder().decode
+_decode, _encode = msgspec.json.Decoder().decode, msgspec.json.Encoder().encode
+_ESCAPED_COLON = b"\\u003"
+"""Beginning of a colon that is written as an escape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,8 @@ class TaskFile:
             return None
         try:
             fields = _decode(line)
-            json.loads(line, object_pairs_hook=each_key_once)
+            if not _has_all_members(line, fields):
+                json.loads(line, object_pairs_hook=each_key_once)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return FileRow(place, number, None, _what_is_wrong(line))
         if not isinstance(fields, dict):
@@ -150,6 +153,13 @@ class TaskFile:
 
     def _remark(self, what: str, number: int) -> None:
         self.remarks.setdefault(what, []).append(number)
+
+
+def _has_all_members(line: bytes, fields: Any) -> bool:
+    """Says whether the fields that were read of a line have all members of its objects, as each has a colon, and no key is
+    there twice. False may also mean that this can't be told so.
+    """
+    return line.count(b":") == _encode(fields).count(b":") and _ESCAPED_COLON not in line
 
 
 def left_out_of(fields: Mapping[str, Any]) -> Iterator[str]:

@@ -122,6 +122,8 @@ BAD: dict[bytes, str] = {
     b'{"task_id": "one", "a": "x"}\n': "a: Input should be a valid integer",
     b'{"task_id": "one", "a": 1}\n': "task_id: 'one' is given already at ",
     b'{"a": 1, "b": 1, "a": 2}\n': "(top level): the key 'a' is given twice in the same object",
+    b'{"a": "\\u003a", "a" : ":"}\n': "(top level): the key 'a' is given twice in the same object",
+    b'{"a\\u003a": "", "a:": "x"}\n': "(top level): the key 'a:' is given twice in the same object",
     b'{"a": 1, "words": [{"x": 1, "y": {"z": 1, "z": 1}}]}\n': "(top level): the key 'z' is given twice in the same object",
     b'{"a": 1, "task_id": ""}\n': "task_id: String should have at least 1 character",
     b'{"a": 1, "task_id": "' + b"x" * 257 + b'"}\n': "task_id: String should have at most 256 characters",
