@@ -9,11 +9,11 @@ from typing import Any
 
 def with_ids(items: Sequence[Any]) -> list[Any]:
     """Returns chat messages in which each tool call without an id that has a result behind it, and this result, have one:
-    `call_` with a number. A result without an id belongs to the first such call of its `name`, or
-    without a name to the first. All other messages are the same objects.
+    `call_` with a number. A result without an id belongs to the first such call of its `name`, or without a name to the
+    first. All other messages are the same objects.
     """
     found, opened = list(items), dict[tuple[int, int], Any]()
-    taken = {item.get("tool_call_id") for item in items if isinstance(item, Mapping)}
+    taken = {item["tool_call_id"] for item in items if isinstance(item, Mapping) and _is_text(item.get("tool_call_id"))}
     ids = (call_id for number in itertools.count() if (call_id := f"call_{number}") not in taken)
     for number, item in enumerate(items):
         if not isinstance(item, Mapping):
@@ -30,6 +30,10 @@ def with_ids(items: Sequence[Any]) -> list[Any]:
             calls = made if isinstance(made, list | tuple) else ()
             opened = {(number, at): _name(call) for at, call in enumerate(calls) if _has_no_id(call)}
     return found
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _has_no_id(call: Any) -> bool:

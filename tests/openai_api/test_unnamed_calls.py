@@ -63,6 +63,8 @@ def test_results_belong_to_the_first_call_of_their_name(
         ([USER, asks("f"), tells("r", name="g")], "id is missing"),
         ([USER, asks("f", "g"), tells("r")], "id is missing"),
         ([USER, asks("f"), USER, tells("1")], "messages[1]: id is missing"),
+        ([USER, asks("f"), {**tells("1"), "tool_call_id": ["x"]}], "messages[1]: id is missing"),
+        ([USER, {**tells("1"), "tool_call_id": {}}], "the id of a call has to be text"),
         ([USER, asks("f"), tells("1"), tells("2")], "messages[3]: tool_call_id is missing"),
         ([USER, asks("f", id="x"), tells("1")], "messages[2]: tool_call_id is missing"),
         ([USER, asks("f"), tells("1", tool_call_id="x")], "messages[1]: id is missing"),
