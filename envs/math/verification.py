@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any
 
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
-from sympy import Eq, Expr, Set, Tuple
+from sympy import Eq, Expr, Float, Set, Tuple
 
 from ray_gym.envs.math.announced import announced_value
 from ray_gym.envs.math.bases import without_asked_base
@@ -282,7 +282,8 @@ def _is_rounded(exact: str, rounded: str) -> bool:
     value = to_exact(read[0]) if read else None
     if not isinstance(value, Expr) or value.free_symbols or not value.is_real:
         return False
-    return is_rounding(Decimal(str(value.evalf())), quantity[0] if quantity else rounded)
+    number = value.evalf()
+    return isinstance(number, Float) and is_rounding(Decimal(str(number)), quantity[0] if quantity else rounded)
 
 
 def _compare_once(expected: str, said: str, box: str | None, question: str) -> tuple[float, str]:
