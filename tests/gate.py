@@ -85,7 +85,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     chosen = [item for item in items if (part_of(item) == part if part else part_of(item) is None)]
     chosen = [item for item in chosen if not groups or group_of(item) in groups]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    of_these = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in of_these])
     items[:] = chosen
 
 

@@ -64,6 +64,7 @@ class WithoutPerfectPlayers(Sound):
         return {}
 
 
+@pytest.mark.environments
 async def test_a_player_of_the_checks_own_is_not_the_perfect_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> str:
         raise KeyError("X")

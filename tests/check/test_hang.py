@@ -25,6 +25,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.environments
 @pytest.mark.parametrize(
     ("name", "said"),
     [

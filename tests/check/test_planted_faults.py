@@ -78,6 +78,7 @@ async def found_in(environment_class: type[Sound], other_process: OtherProcess) 
     return {outcome.check.name: outcome.findings for outcome in report.outcomes if outcome.failed}
 
 
+@pytest.mark.environments
 async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
     assert await found_in(Sound, other_process) == {}
     assert await found_in(TellsQuotes, other_process) == {}
@@ -106,6 +107,7 @@ async def test_what_is_behind_a_judge_is_looked_at(other_process: OtherProcess) 
     assert any("ZeroDivisionError" in one.what for one in found["hooks"]), found
 
 
+@pytest.mark.environments
 async def test_the_rewards_of_a_judge_at_random_are_chance(other_process: OtherProcess) -> None:
     report = await carry_out(subject_of("asks", AsksAJudgeOnly, Options(), TASKS, seed=0), other_process)
     assert [outcome.check.name for outcome in report.outcomes if outcome.failed] == []

@@ -33,6 +33,7 @@ async def check(environment_class: type[Sound]) -> CheckReport:
     return report
 
 
+@pytest.mark.environments
 @pytest.mark.parametrize(
     ("faulty", "where"),
     [
@@ -54,6 +55,7 @@ async def test_what_waits_for_ever_is_named(faulty: type[Sound], where: str, mon
     assert any(outcome.waits_for == "hooks" for outcome in report.outcomes)
 
 
+@pytest.mark.environments
 @pytest.mark.parametrize("faulty", [WaitsElsewhere, SticksElsewhere])
 async def test_the_other_process_has_a_deadline(faulty: type[Sound], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(determinism, "LEAST_S", 5.0)

@@ -14,6 +14,7 @@ from conftest import REPOSITORY
 ROOM = 4096
 
 
+@pytest.mark.reading
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
     "command", [["data", "generate", "--env", "tic_tac_toe", "--n", "200"], ["--help"]], ids=["data", "help"]

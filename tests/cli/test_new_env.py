@@ -52,6 +52,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return parent
 
 
+@pytest.mark.packaging
 @ALL_PATTERNS
 def test_its_own_tests_pass(made: Path, pattern: str) -> None:
     done = run(made / NAMES[pattern], "pytest", "-q", "-p", "no:cacheprovider")
@@ -95,6 +96,7 @@ def test_its_configs_can_be_played(made: Path, pattern: str) -> None:
     assert small_model.stdout.endswith("# 16 episodes\n"), small_model.stderr
 
 
+@pytest.mark.packaging
 def test_the_command_lists_what_it_wrote_and_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     done = run(tmp_path, "ray_gym", "new-env", "sums", "--dir", "mine", "--pattern", "single-step")
@@ -168,6 +170,7 @@ def test_other_things_that_are_refused(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"taken", "file", "link"}
 
 
+@pytest.mark.packaging
 def test_a_disk_that_is_full_leaves_nothing_behind(tmp_path: Path) -> None:
     """Files of this process may have 600 bytes: pyproject.toml has more."""
     command = [sys.executable, "-B", "-m", "ray_gym", "new-env", "sums"]

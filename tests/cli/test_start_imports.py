@@ -30,6 +30,7 @@ import ray_gym.envs.tic_tac_toe.players
 """
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize(
     ("script", "refused"),
     [

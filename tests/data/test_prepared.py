@@ -96,6 +96,7 @@ def test_nested_columns_of_others_are_read_without_the_keys_that_only_other_rows
     assert list(plain_rows(tmp_path / "mapped.parquet")) == [{"x": {"k": 1}}, {}]
 
 
+@pytest.mark.environments
 @pytest.mark.parametrize("name", NAMES)
 def test_generated_tasks_of_every_environment_are_the_same_after_preparing(name: str, tmp_path: Path) -> None:
     """A run of the prepared file plays what a run of the generator would, under the same ids."""

@@ -76,6 +76,7 @@ def heard_by_policy(played: Played) -> list[str]:
     return [each.content for each in played.episode.threads["policy"].messages if each.role == "user"]
 
 
+@pytest.mark.environments
 @pytest.mark.parametrize(
     ("first_speaker", "stop_text", "tasks"),
     [("user", None, 200), ("policy", None, 30), ("user", "[DONE]", 30), ("policy", "[DONE]", 30)],

@@ -261,6 +261,7 @@ async def test_an_answer_that_is_too_long_is_not_judged() -> None:
     assert reward_of(at_the_limit) == 1
 
 
+@pytest.mark.clock
 async def test_a_regular_expression_that_hangs_holds_up_nobody() -> None:
     runner, beats = ToolRunner(), 0
 

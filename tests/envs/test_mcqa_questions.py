@@ -92,6 +92,7 @@ def place_of(option: str) -> int:
 ROMAN = [roman(number) for number in range(4000)]
 
 
+@pytest.mark.environments
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_the_options_alone_do_not_tell_the_answer(subject: Any) -> None:
     """Checks that guessing by usual distances or by the middle, without the question, is little better than chance."""

@@ -94,6 +94,7 @@ async def test_a_perfect_player_gets_the_most(runner: ToolRunner) -> None:
         assert reward_of(await play_task(game, generated(game, index), runner=runner)) == 1
 
 
+@pytest.mark.environments
 @on_one_loop
 async def test_wrong_answers_get_what_the_library_gives(runner: ToolRunner) -> None:
     task = ReasoningGymTask(dataset="chain_sum", settings={"min_terms": 2, "max_terms": 2}, seed=5)

@@ -35,6 +35,7 @@ def value_for(task: TicTacToeTask, mark: str) -> int:
     return value if following == mark else -value
 
 
+@pytest.mark.environments
 @pytest.mark.parametrize("side", ["policy", "user"])
 @pytest.mark.parametrize("steps", [1, 3])
 async def test_minimax_gets_at_least_the_value_of_the_position(side: str, steps: int) -> None:

@@ -105,6 +105,7 @@ class Together(Judged):
         return [1.0] * len(episodes)
 
 
+@pytest.mark.clock
 async def test_waiting_for_a_slot_is_not_the_time_of_a_group_either() -> None:
     """20 groups of 3: 60 calls, one after another, take 1.8 s; each group goes on for 0.09 s of these, and may take 0.8 s."""
     model = Counting(takes_s=0.03)

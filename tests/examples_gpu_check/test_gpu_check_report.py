@@ -66,6 +66,7 @@ def test_what_comes_of_a_check_is_a_line(programs: Path, name: str, verdict: str
     assert outcome.seconds is not None and (programs / f"{name}.log").exists()
 
 
+@pytest.mark.runs
 def test_a_check_that_hangs_is_ended(programs: Path) -> None:
     outcome = run_check(check("hangs", deadline_s=2), programs)
     assert outcome.verdict == "FAILED" and outcome.figures.startswith("not done after 2 s")
@@ -114,6 +115,7 @@ def test_two_gpus_are_needed_for_two_ranks_and_engines_are_put_on_gpus() -> None
     assert "--episodes 200" in " ".join(episodes.command)
 
 
+@pytest.mark.runs
 def test_the_machine_is_described_without_names_of_hosts_and_folders() -> None:
     found = look_at_machine()
     assert {"GPUs", "CPU", "memory", "system", "versions"} <= found.facts.keys()

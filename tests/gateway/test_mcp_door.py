@@ -110,6 +110,7 @@ async def test_parameters_that_ask_for_nothing_are_taken(door: Door, params: dic
     assert [tool["name"] for tool in answer.json()["result"]["tools"]] == ["take"]
 
 
+@pytest.mark.services
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [

@@ -62,6 +62,7 @@ async def in_session(door: Door, program: str) -> list[httpx.Response]:
     return answers
 
 
+@pytest.mark.services
 @pytest.mark.parametrize("program", sorted({*PROGRAMS} - {"smolagents"}))
 async def test_a_session_takes_all_calls_for_one_conversation(tmp_path: Path, program: str) -> None:
     model = script(program)
@@ -126,6 +127,7 @@ async def test_tools_that_a_server_of_its_own_cannot_read_go_to_its_model(tmp_pa
     assert [asked.sampling.max_tokens for asked in model.requests] == [MOST_TOKENS] * 2, "nobody has set a limit"
 
 
+@pytest.mark.services
 @pytest.mark.parametrize("program", PROGRAMS)
 async def test_other_headers_have_no_effect(tmp_path: Path, program: str) -> None:
     first = next(call for call in calls_of(program) if call.said is not None)

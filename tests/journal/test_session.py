@@ -232,6 +232,7 @@ async def test_setup_that_fails_is_the_sessions_failure(tmp_path: Path) -> None:
         await session.perform("0", TakeTurn("policy"))
 
 
+@pytest.mark.runs
 async def test_a_session_that_is_not_deterministic_is_found_out(tmp_path: Path) -> None:
     class Dearer(Market):
         def opening(self, task: Task, state: dict[str, Any]) -> Opening:

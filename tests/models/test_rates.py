@@ -119,6 +119,7 @@ async def _took_in_calls(callers: int, call_s: float, for_s: float) -> list[tupl
     return began
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize(("callers", "call_s"), [(8, 0.05), (1, 0.05), (400, 30.0)])
 def test_tokens_not_taken_come_back_to_calls_that_wait_already(callers: int, call_s: float) -> None:
     with asyncio.Runner(loop_factory=JumpingLoop) as runner:

@@ -120,6 +120,7 @@ def test_it_is_shown(version: int, command: Command) -> None:
     assert ("tools shown to policy: make_move" in shown) == (version > 1)
 
 
+@pytest.mark.reading
 @pytest.mark.parametrize("version", STORED)
 def test_it_is_exported_in_each_form(version: int, command: Command, tmp_path: Path) -> None:
     run, out = VERSIONS / str(version) / "finished", tmp_path / "out.jsonl"

@@ -108,6 +108,7 @@ async def until(condition: Callable[[], bool], within_s: float = 20) -> None:
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.runs
 async def test_the_fullest_of_all_models_decides() -> None:
     policy, user = Model(100), Model(4)
     episodes = Episodes(Admission([policy, user]))

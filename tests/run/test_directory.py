@@ -122,6 +122,7 @@ def another_driver(path: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.runs
 def test_a_second_driver_is_refused_as_long_as_the_first_lives(directory: RunDirectory) -> None:
     directory.storage.stage("part-0.parquet", rows("a"))
     refused = another_driver(directory.path)

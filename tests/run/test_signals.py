@@ -140,6 +140,7 @@ def test_a_signal_at_the_very_end_is_a_line() -> None:
     assert (done.returncode, done.stderr) == (1, "ray-gym: interrupted\n")
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("server", [weight_server, agent])
 def test_a_signal_in_the_imports_of_a_trainers_service_is_a_line(server: ModuleType) -> None:
     script = f"""

@@ -102,6 +102,7 @@ def send(*numbers: signal.Signals) -> Callable[[], None]:
     return send_all
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("when", ["playing", "writing", "taking_down", "leaving"])
 @pytest.mark.parametrize("by", SIGNALS)
 def test_a_run_that_is_done_is_done_whatever_signals_come(played: Played, by: signal.Signals, when: str) -> None:
@@ -111,6 +112,7 @@ def test_a_run_that_is_done_is_done_whatever_signals_come(played: Played, by: si
     assert played.summary["interrupted"] is False and played.down
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("when", ["playing", "writing", "taking_down", "leaving"])
 @pytest.mark.parametrize("again", SIGNALS)
 def test_further_signals_leave_an_interrupted_run_its_closing_lines(

@@ -158,6 +158,7 @@ def test_a_fenced_worker_ends_itself(workers: dict[str, subprocess.Popen[str]]) 
     assert charge_of(workers["fenced"])["reason"] == "fenced"
 
 
+@pytest.mark.runs
 def test_a_healthy_worker_is_left_alone_and_a_stopped_watchdog_minds_nothing(
     workers: dict[str, subprocess.Popen[str]],
 ) -> None:
@@ -166,6 +167,7 @@ def test_a_healthy_worker_is_left_alone_and_a_stopped_watchdog_minds_nothing(
     assert "the disk is away" in complained  # whether it is fenced was not to be known, and that is said
 
 
+@pytest.mark.runs
 def test_code_that_holds_the_interpreters_lock_leaves_its_place_behind(tmp_path: Path) -> None:
     """No thread of Python runs then, so the process goes on until it is killed from outside."""
     fences = Fences(tmp_path, "run")
@@ -184,6 +186,7 @@ def test_a_forked_process_ends_alone(workers: dict[str, subprocess.Popen[str]]) 
     assert (charge["reason"], charge["episode_id"]) == ("stuck", "episode-fork"), "its scoring blocks, later"
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize(
     ("mode", "status", "crash"),
     [("leave", 3, "os._exit"), ("leave_a_thread", 3, "os._exit"), ("crash", -signal.SIGSEGV, "Segmentation fault")],

@@ -94,6 +94,7 @@ class StartsItsServer(Environment[Task, Any]):
         block()
 
 
+@pytest.mark.runs
 async def test_a_worker_may_be_prepared_by_code_that_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     charges: list[Charge] = []
     monkeypatch.setattr(Watchdog, "_end", lambda self, charge: charges.append(charge))
@@ -150,6 +151,7 @@ class Narrow:
         return None
 
 
+@pytest.mark.runs
 async def test_new_episodes_wait_until_the_models_have_room(tmp_path: Path) -> None:
     environment, model = Held(), Narrow(6)
     worker = make_worker(tmp_path, environment, {"narrow": model}, 8)
@@ -304,6 +306,7 @@ async def test_a_worker_plays_more_while_a_file_is_staged_and_the_next_file_wait
     await worker.close()
 
 
+@pytest.mark.runs
 async def test_exchanges_go_on_while_a_file_is_staged_until_its_write_seems_to_hang(tmp_path: Path) -> None:
     """The driver gives a worker up that doesn't answer."""
     worker, storage = each_row_is_a_file(tmp_path, stuck_after_s=2.5 * HEARTBEAT_S)

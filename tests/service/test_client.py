@@ -157,6 +157,7 @@ def test_cancelled_by_an_earlier_try(client: Any, service: BrokenService) -> Non
         client.cancel("run")
 
 
+@pytest.mark.services
 def test_wait(client: Any, service: BrokenService) -> None:
     service.will(says(STATUS), breaks_off(), says(STATUS), says(DONE))
     assert client.wait("run", 20).state == "done" and len(service.seen) == 4

@@ -85,6 +85,7 @@ def test_wilson_on_the_effective_number_of_episodes() -> None:
     assert (found.low, found.high) == pytest.approx((centre - half, centre + half))
 
 
+@pytest.mark.reading
 @pytest.mark.parametrize(("mean", "alike"), [(0.2, 0.5), (0.5, 0.2), (0.8, 0)])
 def test_intervals_hold_the_true_mean_about_as_often_as_they_say(mean: float, alike: float) -> None:
     """See `test_coverage` for ten times as many simulations, and further cases."""

@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import Any
 
+import pytest
 from playing import Alone, Reply, ScriptModel, calls
 
 from ray_gym import Episode, Participant, tool
@@ -42,6 +43,7 @@ async def play_one(environment: Sleepy, runner: ToolRunner, *said: Reply, **limi
     return await play(EpisodeSpec("e", "g", "t", 0, 0, "{}"), stage)
 
 
+@pytest.mark.clock
 async def test_waiting_for_a_process_is_not_the_time_of_an_episode() -> None:
     """One episode waits in its play, and one while it is scored, both longer than their limits.
 
@@ -71,6 +73,7 @@ async def test_a_call_that_has_its_process_is_the_episodes_time() -> None:
     assert played.failure is not None and played.failure.message.endswith("no result within score_deadline_s (0.05 s)")
 
 
+@pytest.mark.clock
 async def test_libraries_share_the_processes() -> None:
     libraries = Libraries(process_slots(1))
     naps = [("time:sleep", f"[{NAP_S}]"), ("select:select", f"[[], [], [], {NAP_S}]")] * 3

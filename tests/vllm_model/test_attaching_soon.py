@@ -24,6 +24,7 @@ def test_the_first_step_comes_soon(small_model_app: str, model_cluster: dict[str
     assert 0 < started.joined < started.first_step < BOUND_S
 
 
+@pytest.mark.clock
 def test_neither_driver_nor_worker_imports_what_loads_a_model() -> None:
     """Importing vLLM alone takes longer than all the rest."""
     script = (

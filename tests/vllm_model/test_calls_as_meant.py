@@ -111,6 +111,7 @@ def test_repairs_of_a_parser_stay() -> None:
     assert read("lfm2", f"{begin}note(text='sed '1,9p' f'){end}") == ("", [note("sed '1,9p' f")])
 
 
+@pytest.mark.clock
 def test_much_text_in_calls_of_python_takes_little_time() -> None:
     began = time.thread_time()
     for part in ('note(text="a", ', 'go(to="\n', "go(to='''\\a", "go(]", "\n", 'note(text="a")\n', ", go(to="):

@@ -54,6 +54,7 @@ def test_calls_are_shown_or_refused_but_never_dropped(name: str, call_id: str) -
         assert "Rome" in prompt(chat, messages, (LOOKUP,))
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("name", ["mistral", "mistral_v3"])
 def test_ids_of_another_form_are_rewritten_and_still_belong_together(name: str) -> None:
     template = formats(name).chat.template
@@ -67,6 +68,7 @@ def test_ids_of_another_form_are_rewritten_and_still_belong_together(name: str) 
     assert free.data(tool_turn("c1")[3])["tool_call_id"] == "c1", "where any id is taken, it stays"
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("name", FAMILY_NAMES)
 def test_two_messages_of_one_side_in_a_row(name: str) -> None:
     """A simulated user sees such a conversation when the policy called tools between two of its lines."""

@@ -91,6 +91,7 @@ def test_commentary_of_gpt_oss_is_content_beside_the_call(calls: bool) -> None:
     assert tell_apart(text) == ("I think.", f"{answer.content}\n{call}" if calls else answer.content)
 
 
+@pytest.mark.models
 @pytest.mark.parametrize(
     ("header", "name", "arguments"),
     [
@@ -120,6 +121,7 @@ THOUGHT = "<|channel|>analysis<|message|>I think."
 CALL = '<|channel|>commentary to=functions.make_move <|constrain|>json<|message|>{"position": 4}<|call|>'
 
 
+@pytest.mark.models
 @pytest.mark.parametrize(
     ("text", "thought", "words", "calls"),
     [

@@ -184,6 +184,7 @@ def test_beginnings_that_are_repeated_take_linear_time(line: str) -> None:
     assert process_time() - began < 4 * slowness()
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize(
     ("line", "end"),
     [

@@ -63,6 +63,7 @@ def hold(directory: Path, ready: Any) -> None:
     copy.release()
 
 
+@pytest.mark.chaos
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     ready = context.Event()

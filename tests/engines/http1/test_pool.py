@@ -56,6 +56,7 @@ def test_no_more_are_under_way_than_are_allowed(make_loop: MakeLoop) -> None:
     played(play, make_loop, limit=2)
 
 
+@pytest.mark.clock
 @each_loop
 def test_a_thousand_at_once(make_loop: MakeLoop) -> None:
     async def play(double: RawServer, pool: Pool) -> None:
