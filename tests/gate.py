@@ -32,8 +32,23 @@ PARTS = (
     "agents",
 )
 GROUPS = ("engine", "cluster", "authoring", "plain")
-AUTHORING = {"check", "cli", "data", "docs", "envs", "episode", "export", "graders", "tools"}
-"""Folders of the group `authoring`: what authors of environments touch. All others with neither Ray nor an engine are `plain`."""
+AUTHORING = {
+    "agents",
+    "check",
+    "cli",
+    "data",
+    "docs",
+    "envs",
+    "episode",
+    "export",
+    "graders",
+    "mcp_",
+    "sandbox",
+    "tools",
+}
+"""Folders of the group `authoring`: what authors of environments and agents touch. All others with neither Ray nor an
+engine are `plain`.
+"""
 MODEL_FIXTURES = {"model_cluster", "small_model_service", "small_model_app", "vllm_endpoint"}
 CLUSTER_FIXTURES = {"cluster", "service", "guarded_service"}
 WORDS = {
