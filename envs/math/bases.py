@@ -1,4 +1,4 @@
-"""Tells the base in which a question asks for a number."""
+"""Tells the base of a number, and that in which a question asks for one."""
 
 from __future__ import annotations
 
@@ -21,18 +21,31 @@ _NAMES = {
 _ASKED = re.compile(
     rf"\b(?:base[\s$-]{{1,3}}|in\s)({'|'.join(_NAMES)}|(?<=base.)\d\d?|(?<=base..)\d\d?)\b", re.IGNORECASE
 )
-_SUBSCRIPT = re.compile(r"(?<=[0-9A-F])_(?:\{\s*(?:\\text\w*\s?\{\s*(\w+)\s*\}|\(?(\w+)\)?)\s*\}|(\w))\s*\Z")
+_LAST_SUBSCRIPT = re.compile(r"(?<=[0-9A-F])_(?:\{\s*(?:\\text\w*\s?\{\s*(\w+)\s*\}|\(?(\w+)\)?)\s*\}|(\w))\s*\Z")
 """Base behind the number with which an answer ends."""
+_SUBSCRIPT = re.compile(r"(?<=\d)_(?:\{([^{}]*(?:\{[^{}]*\})?)\}|(\w))")
+"""Base behind a number."""
 
 
 def without_asked_base(answer: str, question: str) -> str:
     """Returns an answer without the base behind its number, if that is the only one that the question names."""
-    found = _SUBSCRIPT.search(answer)
+    found = _LAST_SUBSCRIPT.search(answer)
     if found is None:
         return answer
     base = next(filter(None, found.groups())).lower()
     asked = {_number(name) for name in _ASKED.findall(question)}
     return answer[: found.start()] if asked == {_number(base)} else answer
+
+
+def are_in_bases(given: str, gold: str) -> bool:
+    """Says whether the bases of an answer's numbers are those that are expected. Ten is that of a number without a base."""
+    bases, expected = _bases_in(given), _bases_in(gold)
+    others = expected - {"10"}
+    return bases - {"10"} <= others and not ("10" in bases and others)
+
+
+def _bases_in(expression: str) -> set[str]:
+    return {first or second for first, second in _SUBSCRIPT.findall(expression)}
 
 
 def _number(name: str) -> str:

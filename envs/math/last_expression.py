@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ray_gym.envs.math.last_letter import GREEK
+from ray_gym.envs.math.relations import EQUALS
 from ray_gym.envs.math.unit_table import powers_of
 from ray_gym.envs.math.units import SYMBOL
 from ray_gym.graders.denials import NOT
@@ -55,7 +56,6 @@ _NOT_ALONE = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[!?;\n]|\.\s")
-_EQUALS = re.compile(r"(?<![<>!=:])=(?!=)")
 _UNIT_WORDS = re.compile(
     r"(?:(?<=[\d)}\u03c0])|(?<=pi))\s{1,3}(?P<unit>[A-Za-z](?:[A-Za-z ./]|\^\d|[\u00b2\u00b3]){2,40}?)[\s.*]{0,9}\Z"
 )
@@ -83,7 +83,7 @@ def may_have_more(expression: str) -> bool:
 
 def without_name(expression: str) -> str:
     """Returns the value of an expression without the name, or the chain of equations, before it (`v = d/t = 5 m`)."""
-    *names, value = _EQUALS.split(expression)
+    *names, value = EQUALS.split(expression)
     is_value = len(names) > 1 or (names and _NAME.fullmatch(names[0]))
     return value.strip() if is_value and not re.search(r"[,;]\s", expression) else expression
 
@@ -93,7 +93,7 @@ def value_of(said: str, expression: str, question: str) -> str:
     equation that is still to be solved: one with a variable on the left, once, which the question does not ask for, and
     the answer does not name (`Area = s^2 = 9`, `The sum is 2n + 1 = 9`).
     """
-    left, *values = _EQUALS.split(expression)
+    left, *values = EQUALS.split(expression)
     if len(values) != 1 or re.search(r"[,;]\s", expression):
         return without_name(expression)
     variables = [found["name"] for found in _VARIABLE.finditer(left) if found["name"]]

@@ -13,11 +13,11 @@ from decimal import Decimal
 from operator import itemgetter
 from typing import Any
 
-from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
+from math_verify import verify
 from sympy import Eq, Expr, Float, Set, Tuple
 
 from ray_gym.envs.math.announced import announced_value
-from ray_gym.envs.math.bases import without_asked_base
+from ray_gym.envs.math.bases import are_in_bases, without_asked_base
 from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
 from ray_gym.envs.math.displays import with_last_line
 from ray_gym.envs.math.dress import NO_REAL, without_names
@@ -37,15 +37,18 @@ from ray_gym.envs.math.last_expression import (
     without_unit_words,
 )
 from ray_gym.envs.math.last_letter import may_end_in_variable, with_unit_in_text
-from ray_gym.envs.math.mixed import without_mixed_numbers
-from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike, without_marks
+from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike
 from ray_gym.envs.math.number_words import cardinal, with_digits
 from ray_gym.envs.math.options import choice_in, option_of, options_in
 from ray_gym.envs.math.ordered import with_order
 from ray_gym.envs.math.parted import are_same_parts
+from ray_gym.envs.math.percentages import asks_for_percent, percentage_in_words, percentage_of
 from ray_gym.envs.math.powers import is_number_as_power
 from ray_gym.envs.math.prose import without_quotes
+from ray_gym.envs.math.reading import read_alone, read_within
 from ray_gym.envs.math.reduction import is_false, is_left_to_compute, is_left_to_solve, to_exact
+from ray_gym.envs.math.relations import EQUALS, first_relation
+from ray_gym.envs.math.remainders import without_modulus
 from ray_gym.envs.math.rounded import asks_to_round, exact_and_rounded, is_decimal, is_rounding, without_text
 from ray_gym.envs.math.scripts import LETTER, without_other_words
 from ray_gym.envs.math.spelled_twice import two_spellings
@@ -60,7 +63,7 @@ from ray_gym.envs.math.units import (
     split_quantity,
     with_micro_units,
 )
-from ray_gym.envs.math.whole import END, have_like_names, kept_whole, with_letters_alike
+from ray_gym.envs.math.whole import have_like_names, with_letters_alike
 from ray_gym.envs.math.words import announced_words, are_same_words
 from ray_gym.graders import last_boxed
 from ray_gym.graders.boxes import with_latex_boxes
@@ -68,8 +71,6 @@ from ray_gym.graders.denials import without_struck
 from ray_gym.graders.replaced import is_denied_answer
 from ray_gym.graders.withdrawn import answer_instead, standing_box
 
-READ = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig())
-"""Forms that are read: LaTeX and plain expressions. A box has priority."""
 PLACES = 50
 """Decimal places to which values with roots or pi are compared."""
 LAST = 150
@@ -85,36 +86,15 @@ WARM_UP = (
     ("25\\%", "\\boxed{2 < x \\le 3}"),
 )
 """Expected answers and answers of many kinds, with which `warm_up` fills caches."""
-_PERCENT = re.compile(r"(-?[\d.,]+)\s*\\?%")
 _EVALUATED = re.compile(r"\\(?:(?:[dt]?binom|d?choose|det)\b|begin\{[vV]matrix\})")
 """Commands that math-verify evaluates while it reads. Only the text shows that they were there."""
-_EQUALS = re.compile(r"(?<![<>!=:])=(?!=)")
 _GROUPED_WIDELY = re.compile(r"(?<=\d)(?:\\(?:q?quad|enspace|enskip)(?![A-Za-z])|,\\[,;: ])\s*(?=0\d\d(?!\d))")
 """Space that also stands between two numbers, before a group of digits that is no number of its own."""
-_PER_CENT = re.compile(r"(-?[\d.,]*\d)\s*(?:\\text\{\s*)?(?:per\s?cent|pct)\s*\}?")
-_SUBSCRIPT = re.compile(r"(?<=\d)_(?:\{([^{}]*(?:\{[^{}]*\})?)\}|(\w))")
-"""Base behind a number."""
 _IN_SIGNS = frozenset({"%", "°|°C|°F"})
 """Units that math-verify reads, and that change a number."""
 _IN_OTHER_UNITS = re.compile(r"\\(?:text|circ|%|[bp]?mod)|[°%]|mod")
 """Signs with which the numbers of an equation need not be the same."""
-_ASKS_FOR_PERCENT = re.compile(r"%|\bper\s?cent|百分", re.IGNORECASE)
-_ASKS_FOR_REMAINDER = re.compile(r"\bremainder|\bmod(?:ulo)?\b|[pb]mod\b", re.IGNORECASE)
-_REMAINDER = re.compile(
-    r"(?:\\text\w*\s?\{\s*remainder[\s:]*\}\s*=?\s*)?([-+]?\d+)(?:[\s,;\\]*\(?\\?(?:text\s?\{\s*)?[pb]?mod\b[\s}{]*(\d+)[\s}]*\)?)?"
-)
-"""Remainder, perhaps with the word before it or what it is the remainder of behind it."""
 _OVER_REALS = re.compile(r"(?i:\breals?\b)|\\mathbb\s?\{?\s?R|\u211d")
-_COMPARES = re.compile(
-    r"\s*(?:[<>]=?|[≤≥≠≲≳]|\\not(?![A-Za-z])|\\(?:[lg](?:e|eq|t|l|g|eqq|eqslant|esssim|trsim)|neq?|propto|in)(?![A-Za-z]))"
-)
-"""Sign before a value that says that something does not equal it."""
-_SAME_RELATIONS = {
-    **{"<": "\\lt", "≤": "\\le", "\\leq": "\\le", "<=": "\\le", "≲": "\\lesssim", "\\l": "\\lt"},
-    **{">": "\\gt", "≥": "\\ge", "\\geq": "\\ge", ">=": "\\ge", "≳": "\\gtrsim", "\\g": "\\gt"},
-    **{"≠": "\\ne", "\\neq": "\\ne", "\\not": "\\ne"},
-}
-"""Spellings of one sign."""
 _TEXT = re.compile(r"\\text\{([^{}]*)\}")
 _NUMBER_AND_WORDS = re.compile(
     rf"({PLAIN_NUMBER.pattern})(?:\s+(?=[A-Za-z]{{3}})|\s*(?={LETTER})(?![A-Za-z]))((?:{LETTER}|[ ,./'\u2019-])+)"
@@ -133,7 +113,6 @@ _MARKDOWN = re.compile(
     r"^(?:-{3,}|={3,}|_{3,})\s*$|^(?:>\s)+|(?<=\n)-\s|(?:(?<=[A-Za-z]{2})|(?<=/[A-Za-z]))!(?=\s*\Z)", re.MULTILINE
 )
 """Rule, mark of a quotation, or bullet; and an exclamation mark behind a unit."""
-_RULE = re.compile(r"^(?:-{3,}|={3,}|_{3,})\s*$", re.MULTILINE)
 _MARKED = re.compile(r"(?:\$([^$]{1,60})\$|\\\(([^()]{1,60}?)\\\)|\*\*([^*]{1,60})\*\*)(?=\s?[A-Za-z])")
 """Value with marks of mathematics or Markdown around it, before a plain unit."""
 _ONLY_IN_LATEX = re.compile(
@@ -278,7 +257,7 @@ def _compare(expected: str, said: str, box: str | None, question: str) -> tuple[
 def _is_rounded(exact: str, rounded: str) -> bool:
     """Says whether an expression, perhaps with a name before it and a unit behind, is a number that is rounded to another."""
     quantity, end = split_quantity(rounded), bare_expression(without_name(without_text(exact)))
-    read = _read_alone((split_quantity(end) or (end,))[0])
+    read = read_alone((split_quantity(end) or (end,))[0])
     value = to_exact(read[0]) if read else None
     if not isinstance(value, Expr) or value.free_symbols or not value.is_real:
         return False
@@ -300,14 +279,14 @@ def _compare_once(expected: str, said: str, box: str | None, question: str) -> t
         if not have_like_names(expected, said):
             return 0.0, f"{_short(said)} is another quantity than {_short(expected)}"
         ends_in_letter = may_end_in_variable(expected, said, question)
-        gold, given = _read_alone(expected, ends_in_letter), _read_alone(said, ends_in_letter)
+        gold, given = read_alone(expected, ends_in_letter), read_alone(said, ends_in_letter)
     else:
-        gold, given = _read_alone(_amount(expected)), _read_within(said, counted)
+        gold, given = read_alone(_amount(expected)), read_within(said, counted)
     if not gold or not given:
         return 0.0, "no expression was found" if gold else f"the expected answer {expected!r} is no expression"
-    if _first_relation(given) != _first_relation(gold):
+    if first_relation(str(given[-1])) != first_relation(str(gold[-1])):
         return 0.0, f"{_short(given[-1])} is another relation without its left side, expected {_short(gold[-1])}"
-    if not _are_equal(gold, given) or not _are_in_bases(_bases(given), _bases(gold)):
+    if not _are_equal(gold, given) or not are_in_bases(str(given[-1]), str(gold[-1])):
         return 0.0, f"{_short(given[-1])}, expected {_short(gold[-1])}"
     if _is_left_to_compute(given) and not is_number_as_power(given[0], question) and not _is_left_to_compute(gold):
         return 0.0, f"{_short(given[-1])} equals {_short(gold[-1])}, but is left to compute"
@@ -324,7 +303,7 @@ def _are_equal(gold: list[Any], given: list[Any]) -> bool:
     """Says whether two lists of values are equal. An unsolved relation and its solution are not; nor a pair, a set and a
     range of the same numbers; nor a value at the end of a false equation.
 
-    `gold`, `given`: values as `_read` returns them, for the expected answer and the answer.
+    `gold`, `given`: values as `read_alone` returns them, for the expected answer and the answer.
     """
     if _is_false(given) and not _is_false(gold):
         return False
@@ -347,43 +326,23 @@ def _is_false(read: list[Any]) -> bool:
 
 def _are_all(expected: str, values: Sequence[str]) -> bool:
     """Says whether each value equals the number of a bare expected answer."""
-    gold = _read_alone((split_quantity(expected) or (expected,))[0])
-    return all(_are_equal(gold, _read_alone(value)) for value in values)
-
-
-def _first_relation(read: list[Any]) -> str:
-    """Returns the sign with which a value that `_read` returned says that something does not equal it, in one spelling of
-    several; "" if it begins with none.
-    """
-    found = _COMPARES.match(str(read[-1]))
-    sign = found[0].strip() if found else ""
-    return _SAME_RELATIONS.get(re.sub(r"^\\([lgn]eq?)(?:q|slant)?$", r"\\\1", sign), sign)
-
-
-def _bases(read: list[Any]) -> set[str]:
-    """Returns the bases that are written behind numbers in values that `_read` returned."""
-    return {first or second for first, second in _SUBSCRIPT.findall(str(read[-1]))}
-
-
-def _are_in_bases(given: set[str], gold: set[str]) -> bool:
-    """Says whether the bases of an answer are those that are expected. Ten is that of a number without a base."""
-    others = gold - {"10"}
-    return given - {"10"} <= others and not ("10" in given and others)
+    gold = read_alone((split_quantity(expected) or (expected,))[0])
+    return all(_are_equal(gold, read_alone(value)) for value in values)
 
 
 def _is_left_to_compute(read: list[Any]) -> bool:
     text = str(read[-1])
     if _EVALUATED.search(text) is None:
         return is_left_to_compute(read[0])
-    *others, last = _EQUALS.split(text) if "," not in text else [text]
+    *others, last = EQUALS.split(text) if "," not in text else [text]
     if any(map(PLAIN_NUMBER.fullmatch, map(str.strip, others))):
         return is_left_to_compute(read[0])
-    end = _read_alone(last) if others else read
+    end = read_alone(last) if others else read
     return _EVALUATED.search(last) is not None or (bool(end) and is_left_to_compute(end[0]))
 
 
 def _bracket(read: list[Any]) -> str | None:
-    """Returns the bracket, round or curly, around values that `_read` returned; None if there is none."""
+    """Returns the bracket, round or curly, around values that `read_alone` returned; None if there is none."""
     found = _BRACKET.match(str(read[-1]))
     return found[1] if found and isinstance(read[0], Set | Tuple | Eq) else None
 
@@ -401,7 +360,7 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     box = _GROUPED_WIDELY.sub("", box) if _is_plain(expected) else box
     if PLAIN_NUMBER.fullmatch(expected):
         box = without_asked_base(box, question)
-        box = _without_modulus(box, question)
+        box = without_modulus(box, question)
     expected, boxed = with_micro_units(expected, with_digits(bare_expression(box), counted_in(question)))
     boxed = bare_quantity(boxed) if _is_plain(expected) else boxed
     here, there = split_quantity(expected), split_quantity(boxed)
@@ -421,22 +380,16 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     return expected, _without_unit(boxed, there, expected, question), ""
 
 
-def _without_modulus(box: str, question: str) -> str:
-    """Returns a box without the question's modulus behind its number, or `remainder` before it, if that is asked for."""
-    found = _REMAINDER.fullmatch(box) if _ASKS_FOR_REMAINDER.search(question) else None
-    return box if found is None or (found[2] and found[2] not in re.findall(r"\d+", question)) else found[1]
-
-
 def _equal_percentages(expected: str, boxed: str, question: str) -> tuple[str, str] | None:
     """Returns the numbers of an expected answer and a box of which one is a percentage, if they are equal and the question
     asks for percent; None otherwise. math-verify would read 0.5 % as another text than a half.
     """
-    signs = [_PERCENT.fullmatch(text) for text in (expected, boxed)]
-    if (signs[0] is None) == (signs[1] is None) or not _ASKS_FOR_PERCENT.search(question):
+    signed = [percentage_of(text) for text in (expected, boxed)]
+    if (signed[0] is None) == (signed[1] is None) or not asks_for_percent(question):
         return None
-    gold, given = (sign[1] if sign else text for sign, text in zip(signs, (expected, boxed), strict=True))
+    gold, given = (number or text for number, text in zip(signed, (expected, boxed), strict=True))
     are_numbers = PLAIN_NUMBER.fullmatch(gold) and PLAIN_NUMBER.fullmatch(given)
-    return (gold, given) if are_numbers and _are_equal(_read_alone(gold), _read_alone(given)) else None
+    return (gold, given) if are_numbers and _are_equal(read_alone(gold), read_alone(given)) else None
 
 
 def _tagged(answer: str) -> str:
@@ -495,17 +448,14 @@ def _is_same_outside_mathematics(expected: str, answer: str, question: str) -> b
 
 
 def _are_equal_alone(expected: str, answer: str) -> bool:
-    gold, given = _read_alone(expected), _read_alone(answer)
+    gold, given = read_alone(expected), read_alone(answer)
     return expected == answer or bool(gold and given and _are_equal(gold, given))
 
 
 def _are_same_quantities(gold: Quantities, given: Quantities) -> bool:
     """Says whether each quantity has its like, in any order."""
     return len(gold) == len(given) and all(
-        any(
-            are_same_units(unit, other) and _are_equal(_read_alone(number), _read_alone(value))
-            for value, other in given
-        )
+        any(are_same_units(unit, other) and _are_equal(read_alone(number), read_alone(value)) for value, other in given)
         for number, unit in gold
     )
 
@@ -532,7 +482,7 @@ def _words_behind(boxed: str, expected: str, question: str) -> str | None:
     """Returns the first words behind a number in a bare box that may make another number of it, or deny it; None if
     there are none. `is_ending` says which words leave a number as it is.
     """
-    if _PER_CENT.fullmatch(boxed):
+    if percentage_in_words(boxed):
         return None
     first = _FIRST_VALUE.search(boxed)
     is_one = _is_one(expected)
@@ -552,12 +502,12 @@ def _without_unit(boxed: str, quantity: tuple[str, Powers] | None, expected: str
     `quantity`: number and unit of the box, if it has a unit.
     """
     if not PLAIN_NUMBER.fullmatch(expected):
-        percent = _PER_CENT.fullmatch(boxed)
-        return boxed if percent is None else f"{percent[1]}\\%"
+        percent = percentage_in_words(boxed)
+        return boxed if percent is None else f"{percent}\\%"
     if quantity is not None:
         if "%" not in quantity[1]:
             return quantity[0]
-        is_share = quantity[1] == {"%": 1} and question and not _ASKS_FOR_PERCENT.search(question)
+        is_share = quantity[1] == {"%": 1} and question and not asks_for_percent(question)
         return f"\\frac{{{quantity[0]}}}{{100}}" if is_share and PLAIN_NUMBER.fullmatch(quantity[0]) else boxed
     bare = _SECOND.sub("", CURRENCY.sub("", boxed))
     words = _NUMBER_AND_WORDS.fullmatch(bare)
@@ -565,23 +515,3 @@ def _without_unit(boxed: str, quantity: tuple[str, Powers] | None, expected: str
         return words[1]
     both = NUMBER_AND_UNIT.fullmatch(bare)
     return both[1] if both is not None and not both[2] else bare
-
-
-def _read_alone(expression: str, ends_in_letter: bool = False) -> list[Any]:
-    """Reads an expression that makes up the whole text, and returns the same as `_read`. A percentage is read as plain
-    text, because % begins a comment in LaTeX. `ends_in_letter`: see `kept_whole`.
-    """
-    percent = _PERCENT.fullmatch(expression)
-    read = _read(f"{percent[1]}%" if percent else f"\\boxed{{{kept_whole(expression, ends_in_letter)}}}")
-    return [part.removesuffix(END) if isinstance(part, str) else part for part in read]
-
-
-def _read_within(text: str, counted: frozenset[str]) -> list[Any]:
-    """Reads the last expression of a text, and returns the same as `_read`. `counted`: words that the question counts."""
-    return _read(without_mixed_numbers(with_digits(tidy(without_marks(_RULE.sub("", text))), counted), in_prose=True))
-
-
-def _read(text: str) -> list[Any]:
-    """Returns the values in a text, and the text that was read for them as the last item; an empty list without any."""
-    found: list[Any] = parse(text, READ, parsing_timeout=None)
-    return found
