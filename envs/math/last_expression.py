@@ -45,9 +45,8 @@ _LAST = re.compile(
 )
 _MORE = re.compile(
     r"\u2248|\\approx|[\u2192\u21d2]|\\(?:to|(?:Long)?[rR]ightarrow)(?![A-Za-z])|\d!\Z|\.\s|(?<=[\w)}%$\u00b0])\s\([^()]*\)\Z|[,;][^,;]*="
-    r"|\\begin\s?\{(?:equation|align|gather|split|mult[a-z]+|eqnarray|alignat|flalign)|\\begin\s?\{array\}[^=]*="
 )
-"""Rounded value, further step or equation, lines of equations, exclamation mark, or remark in brackets behind a value."""
+"""Rounded value, further step or equation, exclamation mark, or remark in brackets behind a value."""
 _TWO_VALUES = re.compile(r"([A-Za-z])\s?=[^=]*[,;]\s*\1\s?=[^=]*")
 """Two values of one name."""
 _NOT_ALONE = re.compile(
