@@ -36,10 +36,12 @@ def without_text(value: str) -> str:
     return _END.sub("", value).strip()
 
 
-def is_rounding(value: Decimal, rounded: str) -> bool:
-    """Says whether a number is a value rounded to its last digit; of a whole number, to the last that is not zero."""
+def is_rounding(value: Decimal, rounded: str, to_ones: bool = False) -> bool:
+    """Says whether a number is a value rounded to its last digit; of a whole number, to the last that is not zero, or
+    `to_ones`.
+    """
     if not _DECIMAL.fullmatch(rounded) or abs(value.adjusted()) > _MOST_DIGITS:
         return False
     number = Decimal(rounded.replace(",", ""))
-    last = number if "." in rounded else number.normalize()
+    last = number if to_ones or "." in rounded else number.normalize()
     return abs(value - number) <= Decimal("0.500001").scaleb(int(last.as_tuple().exponent))

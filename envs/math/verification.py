@@ -245,24 +245,30 @@ def _compare_end(expected: str, said: str, question: str) -> tuple[float, str]:
 def _compare(expected: str, said: str, box: str | None, question: str) -> tuple[float, str]:
     """Returns what `verify_answer` does, for a bare expected answer and an answer that is not hedged. `box`: what is in its
     box, or what is read as if it were; None if all of `said` is looked through. Of a value that is given exactly and
-    rounded, either may be expected; a decimal may be rounded where the question asks for that.
+    rounded, either may be expected; a decimal, and a fraction to a whole number, may be rounded where the question asks
+    for that.
     """
     value, reason = _compare_once(expected, said, box, question)
     pair = exact_and_rounded(box) if box is not None and not value and _is_one(expected) else None
-    if pair is None or not _is_rounded(*pair) or not (asks_to_round(question) or not is_decimal(pair[0])):
+    if pair is None or not _is_rounded(*pair, is_asked=asks_to_round(question)):
         return value, reason
     return _compare_once(expected, pair[1], pair[1], question)
 
 
-def _is_rounded(exact: str, rounded: str) -> bool:
-    """Says whether an expression, perhaps with a name before it and a unit behind, is a number that is rounded to another."""
+def _is_rounded(exact: str, rounded: str, is_asked: bool) -> bool:
+    """Says whether an expression, perhaps with a name before it and a unit behind, is a number that is rounded to another.
+    Unless the question asks for that, what is rounded has to be exact, and irrational if it is rounded to a whole number.
+    """
     quantity, end = split_quantity(rounded), bare_expression(without_name(without_text(exact)))
     read = read_alone((split_quantity(end) or (end,))[0])
     value = to_exact(read[0]) if read else None
     if not isinstance(value, Expr) or value.free_symbols or not value.is_real:
         return False
-    number = value.evalf()
-    return isinstance(number, Float) and is_rounding(Decimal(str(number)), quantity[0] if quantity else rounded)
+    number, written = value.evalf(), quantity[0] if quantity else rounded
+    is_exact = not is_decimal(exact) and ("." in written or value.is_irrational is True)
+    if not isinstance(number, Float) or not (is_asked or is_exact):
+        return False
+    return is_rounding(Decimal(str(number)), written, to_ones=not is_asked)
 
 
 def _compare_once(expected: str, said: str, box: str | None, question: str) -> tuple[float, str]:

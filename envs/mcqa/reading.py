@@ -59,7 +59,7 @@ _LETTER_FIRST = re.compile(
     r"[(\[]?([A-Z])(?:[ \t]+is[ \t]+(?:the[ \t]+)?(?:correct|right|best)(?:[ \t]+(?:answer|option|choice|one))?(?![^\W_]))?"
     rf"(?:[ \t]*[)\].:,;–—-]+|[ \t]*/(?=[ \t]*\1(?!\w))|[ \t]+(?={_REASON}|[(\[]?{_NOT}))(.*)"  # noqa: RUF001
 )
-_REASONED = re.compile(rf"[(\[]?([A-Z])[)\]]?(?:[ \t]*/[ \t]*\1)?[ \t]*,?[ \t]*[(\[]?(?:{_REASON}|{_NOT})")
+_REASONED = re.compile(rf"[(\[]?([A-Z])[)\]]?(?:[ \t]*+/[ \t]*+\1)?[ \t]*+,?[ \t]*+[(\[]?(?:{_REASON}|{_NOT})")
 """Letter with a reason, or the letter that it is not, behind it."""
 _CLAIM = r"(?:statement|option|answer|choice|claim|assertion|sentence|one)"
 _WRONG_ONE = r"(?:incorrect|false|wrong|untrue|invalid|not\s(?:true|correct|valid))"

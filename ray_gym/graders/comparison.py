@@ -53,11 +53,14 @@ _BOX = re.compile(r"\\boxed ?\{([^{}\n]{0,40})\}")
 """A box of LaTeX, in which models that are trained for this task write scores and ranking."""
 _FRAME = re.compile(r"\[The (?:Begin of ([A-Za-z ]{1,40})|End of [A-Za-z ]{1,40})\]\s{0,9}")
 """Lines around scores and ranking, as the models that write boxes have them."""
+_BELOW = r"[ \t*_:]{0,9}\n\s{0,9}"
+_TWO_SCORES = r"[*_(\[]{0,4}\d(?:/5)?[ \t*_,;|&]{1,9}(?:and[ \t]{1,9})?\d(?:/5)?[^\w\n]{0,9}$"
 _TITLE = re.compile(
-    r"^[ \t*_#]{0,9}((?:individual )?scores|ranking(?: score)?)[ \t*_:]{0,9}\n\s{0,9}(?=[^\w\n]{0,9}\d)",
+    rf"^[ \t*_#]{{0,9}}((?:individual )?scores(?={_BELOW}{_TWO_SCORES})"
+    rf"|ranking(?: score)?(?={_BELOW}[*_(\[]{{0,4}}\d[^\w\n]{{0,9}}$)){_BELOW}",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Title on a line of its own above numbers."""
+"""Title on a line of its own above a line with the two scores, or the ranking, alone: a list's numbers are none."""
 _SCORE_VALUES = {str(score): score for score in range(LOWEST, HIGHEST + 1)}
 _RANKING_VALUES = {str(ranking): ranking for ranking in range(FIRST_MUCH_BETTER, SECOND_MUCH_BETTER + 1)}
 

@@ -36,10 +36,16 @@ _SAYS_NO = re.compile(
 """Answer that itself says that something is not so."""
 _SAYS_THE_SAME = re.compile(
     rf"[\s*_>\"'.:,;]*(?:(?:this|that|it)(?:['\u2019]s|\s+(?:is|was))\s+(?:\w{{1,30}}ly\s+)?{WRONG}"
-    r"|not\strue)(?![^\n]{0,200}\b(?:answer|correct|right|should|actually|instead|wait|let\sme|reconsider|recheck|it['\u2019]s|it\sis|[a-z]\s?=))",
+    r"|not\strue)(?P<rest>.{0,2000})",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Words that say of the same matter that it is not so, and what is behind them."""
+_GIVES_ANOTHER = re.compile(
+    r"\b(?:yes|yeah|yep|(?<!not\s)true|answer|correct|right|should|actually|instead|wait|let\sme|reconsider|recheck|choose|pick"
+    r"|option|it['\u2019]s|it\sis|[a-z]\s?=)|\\(?:boxed|fbox)|(?-i:(?<![\w'\u2019])(?:A(?!\s[a-z])|[B-HJ])(?![\w'\u2019]))",
     re.IGNORECASE,
 )
-"""Words that say of the same matter that it is not so, and give no other answer."""
+"""Words that may give, or look for, another answer than `no`; and the letter of an option."""
 _STRUCK = re.compile(
     r"(?<![\w,;)\]}])~~(?=[^\s~])[^~\n]{0,500}~~(?![\w\\])|<(del|strike)>[^<]{0,500}</\1>|(?:\w[\u0335-\u0338])+"
     r"|\\(?:[bx]?cancel|sout|xout|st)\s?\{(?:[^{}]|\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+\}){0,500}+\}"
@@ -79,8 +85,11 @@ def is_called_wrong(rest: str, answer: str = "") -> bool:
 
 
 def says_the_same(rest: str) -> bool:
-    """Says whether the words behind an answer that says no, or names what is wrong, begin by saying the same again."""
-    return _SAYS_THE_SAME.match(rest) is not None
+    """Says whether the words behind an answer that says no, or names what is wrong, begin by saying the same again, and give
+    no other answer behind that.
+    """
+    found = _SAYS_THE_SAME.match(rest)
+    return found is not None and _GIVES_ANOTHER.search(found["rest"]) is None
 
 
 def is_denied_below(behind: str, answer: str = "") -> bool:

@@ -99,6 +99,11 @@ def test_what_has_the_form_is_read(text: str, first: int, second: int) -> None:
         r"Scores: \boxed{4, 3, 2}" "\n" r"Ranking: \boxed{2}",
         r"Scores: \boxed{4, 3}" "\n" r"Ranking: \boxed{2} or \boxed{3}",
         r"Scores: \boxed{4.5, 3}" "\n" r"Ranking: \boxed{2}",
+        "Scores:\n1) 4\n2) 3\nRanking: 5",
+        "Individual Scores:\n(1) 5\n(2) 2\nRanking Score: 1",
+        "Scores: 3, 3\nRanking:\n1. Response 2\n2. Response 1",
+        "Scores: 3, 3\nRanking:\n1st: Response 2",
+        "Scores: 3, 3\nRanking:\n2 is better than 1",
     ],
 )
 def test_what_has_not_is_not(text: str) -> None:
@@ -110,6 +115,8 @@ def test_what_has_not_is_not(text: str) -> None:
     [
         "**Scores**\n3, 4\n\n**Ranking**\n5",
         "Scores:\n3, 4\nRanking:\n5",
+        "## Scores\n\n**3/5 and 4/5**\n## Ranking\n(5)",
+        "Scores:\n[3, 4]\nRanking: 5\n\n## Ranking\n1. Response 2 is better",
         "[The Begin of Analysis on Response 1]\nGood, 5 of 5.\n[The End of Analysis on Response 1]\n"
         "[The Begin of Individual Scores]\n\\boxed{3, 4} \n[The End of Individual Scores]\n\n"
         "[The Begin of Ranking Score]\n\\boxed{5} \n[The End of Ranking Score]",

@@ -18,6 +18,8 @@ from ray_gym.envs.math.verification import verify_answer
         ("1.73", r"The answer is $\sqrt{3} \approx 1.73$."),
         ("0.67", r"\boxed{\frac{2}{3} \approx 0.67}"),
         ("1.50", r"\boxed{\frac32 ≈ 1.50}"),
+        ("314", r"\boxed{100\pi \approx 314}"),
+        ("17", r"\boxed{10\sqrt{3} \approx 17 \text{ m}}"),
     ],
 )
 def test_exact_values_and_their_roundings_are_read(expected: str, answer: str) -> None:
@@ -36,6 +38,11 @@ def test_exact_values_and_their_roundings_are_read(expected: str, answer: str) -
         ("1000", r"\boxed{1600 \approx 1000}"),
         ("18.0", r"\boxed{17.6 \approx 18.0}"),
         ("18.85", r"\boxed{6x \approx 18.85}"),
+        ("5", r"\boxed{2\cdot2.7 \approx 5}"),
+        ("4", r"\boxed{x = \frac{7}{2} \approx 4}"),
+        ("3", r"\boxed{\frac72 \approx 3}"),
+        ("1000", r"\boxed{\frac{2500}{2} \approx 1000}"),
+        ("300", r"\boxed{100\pi \approx 300}"),
         ("2", r"\boxed{\sqrt{-3} \approx 2}"),
         ("18.85", r"\boxed{6\pi \approx 18.85 \approx 19}"),
     ],
@@ -49,6 +56,7 @@ def test_a_decimal_is_rounded_where_that_is_asked_for() -> None:
         ("2", r"1.99 \approx 2"),
         ("9900", r"9870 \approx 9900"),
         ("18.85", r"18.8496 \approx 18.85"),
+        ("3", r"\frac{17}{5} \approx 3"),
     ):
         assert verify_answer(expected, rf"\boxed{{{box}}}", "Round to the nearest hundred, or hundredth.")[0] == 1.0
     assert verify_answer("2", r"\boxed{2.7 \approx 2}", "Round it.")[0] == 0.0

@@ -575,3 +575,11 @@ def test_no_box_takes_long(text: str) -> None:
     began = time.process_time()
     read("lenient_boxed", rf"\boxed{{{text}}}")
     assert time.process_time() - began < slowness()
+
+
+@pytest.mark.usefixtures("own_garbage")
+@pytest.mark.parametrize("space", [" " * 50_000, "\t" * 50_000, " " * 20_000 + "/" + " " * 20_000 + "B" + " " * 20_000])
+def test_no_line_takes_long(space: str) -> None:
+    began = time.process_time()
+    read("answer_colon", f"Answer: B{space}x")
+    assert time.process_time() - began < 2 * slowness()

@@ -30,6 +30,9 @@ BIRDS = {"A": "Birds fly", "B": "Birds are mammals"}
         ("Answer: No\n\nThat is wrong, it should be Yes.", None),
         ("Answer: Impossible\n\nThat's wrong, x = 5.", None),
         ("Answer: No\n\nThat is wrong. Let me reconsider.", None),
+        ("Answer: No\n\nThat is wrong. Yes.", None),
+        ("Answer: No\n\nThat is wrong.\n\nThe answer is yes.", None),
+        ("Answer: No\n\nThat is wrong.\n\nSo yes.", None),
         ("Answer: No.\n\n❌", None),
         ("Answer: Nobody\nThat is wrong.", None),
     ],
@@ -52,6 +55,11 @@ def test_an_answer_line(text: str, answer: str | None) -> None:
         ("False", r"\boxed{\text{False}} (wrong)", 0),
         ("False", r"\boxed{\text{False}} ❌", 0),
         ("False", "\\boxed{\\text{False}}\n\nIs that right? No.", 0),
+        ("No", "\\boxed{\\text{No}}\n\nThis is wrong. Yes.", 0),
+        ("No", "\\boxed{\\text{No}} That is wrong.\nLet me reconsider.", 0),
+        ("No", "\\boxed{\\text{No}} It is wrong since 7 is prime. So yes", 0),
+        ("No", "\\boxed{\\text{No}} That's false.\n\n**Answer:** Yes", 0),
+        ("False", "\\boxed{\\text{False}}\n\nThat is wrong: True.", 0),
     ],
 )
 def test_a_box(expected: str, answer: str, reward: float) -> None:
@@ -69,6 +77,10 @@ def test_a_box(expected: str, answer: str, reward: float) -> None:
         ("The statement that is not true is \\boxed{B}.\n\nThis is incorrect.", BIRDS, "B"),
         ("\\boxed{B}\n\nThat's not right, it's A.", TRUTH, None),
         ("\\boxed{B} is wrong.", TRUTH, None),
+        ("\\boxed{B}\n\nThat's wrong. So A.", TRUTH, None),
+        ("\\boxed{B} This is wrong, so I choose A.", TRUTH, None),
+        ("\\boxed{B} This is wrong.\n\nA is right.", TRUTH, None),
+        ("\\boxed{B} This is wrong. A bird lays eggs.", TRUTH, "B"),
         ("\\boxed{B} ❌", TRUTH, None),
         ("The false positive rate is \\boxed{B}. That is incorrect.", BIRDS, None),
         ("Not <|begin_of_box|>B<|end_of_box|>", TRUTH, None),
@@ -83,6 +95,7 @@ def test_an_option_in_a_box(text: str, options: dict[str, str], letter: str | No
 def test_an_option_behind_answer() -> None:
     assert READERS["answer_colon"]("Answer: B\n\nThis is false: birds lay eggs.", TRUTH) == "B"
     assert READERS["answer_colon"]("Answer: A\n\nThis is false: birds lay eggs.", TRUTH) is None
+    assert READERS["answer_colon"]("Answer: B\n\nThat is incorrect; \\boxed{A}", TRUTH) is None
 
 
 @pytest.mark.clock
