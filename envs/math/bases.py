@@ -16,11 +16,15 @@ _NAMES = {
         "nine": "9",
         "ten": "10",
     },
-    **{"twelve": "12", "sixteen": "16", "binary": "2", "octal": "8", "decimal": "10", "hexadecimal": "16"},
+    **{"twelve": "12", "sixteen": "16"},
 }
+_SYSTEMS = {"binary": "2", "octal": "8", "decimal": "10", "hexadecimal": "16"}
 _ASKED = re.compile(
-    rf"\b(?:base[\s$-]{{1,3}}|in\s)({'|'.join(_NAMES)}|(?<=base.)\d\d?|(?<=base..)\d\d?)\b", re.IGNORECASE
+    r"(?<!from\s)(?<!written\sin\s)(?<!given\sin\s)\b"
+    rf"(?:base[\s$-]{{1,3}}({'|'.join(_NAMES)}|\d\d?)|in\s({'|'.join(_SYSTEMS)}))\b",
+    re.IGNORECASE,
 )
+"""Base that a question names, but for that of the number which it gives."""
 _LAST_SUBSCRIPT = re.compile(r"(?<=[0-9A-F])_(?:\{\s*(?:\\text\w*\s?\{\s*(\w+)\s*\}|\(?(\w+)\)?)\s*\}|(\w))\s*\Z")
 """Base behind the number with which an answer ends."""
 _SUBSCRIPT = re.compile(r"(?<=\d)_(?:\{([^{}]*(?:\{[^{}]*\})?)\}|(\w))")
@@ -28,12 +32,12 @@ _SUBSCRIPT = re.compile(r"(?<=\d)_(?:\{([^{}]*(?:\{[^{}]*\})?)\}|(\w))")
 
 
 def without_asked_base(answer: str, question: str) -> str:
-    """Returns an answer without the base behind its number, if that is the only one that the question names."""
+    """Returns an answer without the base behind its number, if that is the only one that the question asks for."""
     found = _LAST_SUBSCRIPT.search(answer)
     if found is None:
         return answer
     base = next(filter(None, found.groups())).lower()
-    asked = {_number(name) for name in _ASKED.findall(question)}
+    asked = {_number(name or system) for name, system in _ASKED.findall(question)}
     return answer[: found.start()] if asked == {_number(base)} else answer
 
 
@@ -49,4 +53,4 @@ def _bases_in(expression: str) -> set[str]:
 
 
 def _number(name: str) -> str:
-    return _NAMES.get(name.lower(), name)
+    return (_NAMES | _SYSTEMS).get(name.lower(), name)

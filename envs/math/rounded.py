@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+from sympy import Abs, Add, Expr, Mul, Number, NumberSymbol, Pow, binomial, exp, factorial, log, preorder_traversal
+from sympy.functions.elementary.trigonometric import InverseTrigonometricFunction, TrigonometricFunction
+
 _DECIMAL = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+")
 _NEARLY = re.compile(r"\\approx(?:eq)?(?![A-Za-z])|[\u2248\u2245]")
+_QUICK = (Number, NumberSymbol, Add, Mul, Pow, Abs, log, TrigonometricFunction, InverseTrigonometricFunction)
+_POWERS = (Pow, exp, factorial, binomial)
+_LARGEST_EXPONENT = 1000
 _MOST_DIGITS = 100
 """Most digits of a value before its point, or zeros behind it."""
 _ASKED = re.compile(
@@ -19,6 +25,17 @@ def exact_and_rounded(box: str) -> tuple[str, str] | None:
     """Returns what stands before the only sign for `nearly` in a box, and behind it; None for a box without one."""
     exact, *rounded = (part.strip(" $") for part in _NEARLY.split(box))
     return (exact, rounded[0]) if exact and len(rounded) == 1 and rounded[0] else None
+
+
+def is_quick(value: Expr) -> bool:
+    """Says whether a value is computed at once: one of numbers, roots, logarithms, functions of angles, and powers and the like
+    whose exponents are small, and are no powers.
+    """
+    parts = list(preorder_traversal(value))
+    exponents = [one for part in parts if isinstance(part, _POWERS) for one in part.args[isinstance(part, Pow) :]]
+    return all(isinstance(part, _QUICK + _POWERS) for part in parts) and all(
+        not one.has(*_POWERS) and abs(one.evalf()) <= _LARGEST_EXPONENT for one in exponents
+    )
 
 
 def asks_to_round(question: str) -> bool:

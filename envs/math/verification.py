@@ -49,7 +49,7 @@ from ray_gym.envs.math.reading import read_alone, read_within
 from ray_gym.envs.math.reduction import is_false, is_left_to_compute, is_left_to_solve, to_exact
 from ray_gym.envs.math.relations import EQUALS, first_relation
 from ray_gym.envs.math.remainders import without_modulus
-from ray_gym.envs.math.rounded import asks_to_round, exact_and_rounded, is_decimal, is_rounding, without_text
+from ray_gym.envs.math.rounded import asks_to_round, exact_and_rounded, is_decimal, is_quick, is_rounding, without_text
 from ray_gym.envs.math.scripts import LETTER, without_other_words
 from ray_gym.envs.math.spelled_twice import two_spellings
 from ray_gym.envs.math.unit_table import Powers, are_same_units
@@ -181,8 +181,8 @@ def _is_expected_option(expected: str, box: str, question: str) -> bool:
     letter, text = choice_in(box, options)
     if letter is None and not text:
         return False
-    is_text = not text or _verify_one(options[wanted], rf"\boxed{{{text}}}", question)[0] == 1
-    return letter in (None, wanted) and is_text
+    fitting = {one for one in options if not text or _verify_one(options[one], rf"\boxed{{{text}}}", question)[0] == 1}
+    return letter == wanted in fitting if letter else fitting == {wanted}
 
 
 def _verify_one(expected: str, answer: str, question: str) -> tuple[float, str]:
@@ -262,7 +262,7 @@ def _is_rounded(exact: str, rounded: str, is_asked: bool) -> bool:
     quantity, end = split_quantity(rounded), bare_expression(without_name(without_text(exact)))
     read = read_alone((split_quantity(end) or (end,))[0])
     value = to_exact(read[0]) if read else None
-    if not isinstance(value, Expr) or value.free_symbols or not value.is_real:
+    if not isinstance(value, Expr) or value.free_symbols or not is_quick(value) or not value.is_real:
         return False
     number, written = value.evalf(), quantity[0] if quantity else rounded
     is_exact = not is_decimal(exact) and ("." in written or value.is_irrational is True)

@@ -53,6 +53,15 @@ def test_texts_of_options_are_compared_as_values() -> None:
     assert verify_answer("A", r"\boxed{5}", "What is 2+3?")[0] == 0
 
 
+def test_a_text_that_fits_two_options_needs_its_letter() -> None:
+    question = "How long is it?\nA. 5 cm\nB. 5 m\nC. 6 cm"
+    rewards = {
+        box: verify_answer("B", rf"\boxed{{{box}}}", question)[0] for box in ("5", "5 m", "B", "B. 5", "A. 5", "5 cm")
+    }
+    assert rewards == {"5": 0, "5 m": 1, "B": 1, "B. 5": 1, "A. 5": 0, "5 cm": 0}
+    assert verify_answer("C", r"\boxed{6}", question)[0] == 1
+
+
 @pytest.mark.parametrize(
     ("question", "letters"),
     [
@@ -77,6 +86,9 @@ def test_options_are_three_letters_in_order(question: str, letters: str) -> None
         ("1101_2", "Convert 23_5 to base 5.", 0),
         ("1101_3", "Write 13 in binary.", 0),
         ("1101_2", "Convert 1101 from base 2 to base 10.", 0),
+        ("1101_2", "Convert 13 from base 10 to base 2.", 1),
+        ("1101_2", "The number 13 is written in base 2. What is its value?", 0),
+        ("1101_2", "In two days, how many are there?", 0),
         ("1101_2", "", 0),
     ],
 )
