@@ -16,8 +16,9 @@ from ray_gym.run.directory.receipt import Receipt
 from ray_gym.run.driver.commits import Commits
 from ray_gym.run.driver.dispatcher import Dispatcher
 from ray_gym.run.driver.fences import Fences
+from ray_gym.run.driver.first_tries import FIRST_STUCK
 from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
-from ray_gym.run.driver.tally import FIRST_CHARGED, Tally
+from ray_gym.run.driver.tally import Tally
 from ray_gym.run.lease import EpisodeKey
 from ray_gym.run.worker.report import Report, StagedFile
 
@@ -102,9 +103,9 @@ async def test_three_episodes_whose_code_holds_the_interpreters_lock_end_a_run(
 ) -> None:
     """Each of them is lost once beside others, and then alone."""
     commits.fences = Fences(tmp_path, "run")
-    for attempt in range(FIRST_CHARGED):
+    for attempt in range(FIRST_STUCK):
         assert not await lose_stalled(commits, tmp_path, f"1-{2 * attempt}")
-        assert not commits.tally.is_hopeless and commits.tally.charged == attempt
+        assert not commits.tally.is_hopeless and commits.tally.first_tries.losses == attempt
         assert await lose_stalled(commits, tmp_path, f"1-{2 * attempt + 1}"), "it is known whose doing it was"
     assert commits.tally.is_hopeless and commits.last_charge.endswith(commits.last_loss)
     assert "it did not answer; its code held the interpreter's lock in score (game.py:7)" in commits.last_charge
@@ -121,7 +122,7 @@ async def test_one_episode_that_is_lost_again_and_again_ends_no_run(commits: Com
         [[charged]] = commits.dispatcher.lease(worker, 1)
         assert charged.spec.episode_id == "e0" and charged.charged
         await commits.lose(worker, "the node went away")
-    assert commits.tally.charged == 1 and not commits.tally.is_hopeless
+    assert commits.tally.first_tries.losses == 1 and not commits.tally.is_hopeless
 
 
 async def test_episodes_that_end_their_workers_for_no_known_reason_end_a_run_later(commits: Commits) -> None:
@@ -130,7 +131,4 @@ async def test_episodes_that_end_their_workers_for_no_known_reason_end_a_run_lat
         assert not await commits.lose(f"1-{attempt}", "crash")
     [[alone]] = commits.dispatcher.lease("1-9", 1)
     assert alone.alone and await commits.lose("1-9", "crash"), "it is charged"
-    assert (commits.tally.charged, commits.tally.killed) == (
-        0,
-        1,
-    ) and "only episode there: crash" in commits.last_charge
+    assert commits.tally.first_tries.losses == 1 and "only episode there: crash" in commits.last_charge

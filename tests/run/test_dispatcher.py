@@ -105,10 +105,10 @@ def test_who_never_gets_further_is_played_last_and_alone_and_then_charged() -> N
     assert dispatcher.accept("a", keys(others)) and not dispatcher.done
     [[alone]] = dispatcher.lease("a", 3)
     assert alone.spec.episode_id == "e0" and alone.alone and alone.charged is None
-    reasons = dispatcher.lose("a", journal_with(e0=JournaledEpisode(alone.spec.attempt)), "out of memory")
+    charges = dispatcher.lose("a", journal_with(e0=JournaledEpisode(alone.spec.attempt)), "out of memory")
     [[charged]] = dispatcher.lease("a", 3)
     assert charged.charged is not None and "out of memory" in charged.charged and "isolated=True" in charged.charged
-    assert reasons == [charged.charged] and dispatcher.lose("a") == [], "it is charged once"
+    assert charges == [charged] and dispatcher.lose("a") == [], "it is charged once"
 
 
 def test_who_is_over_once_more_before_each_loss_gets_no_further() -> None:
@@ -123,8 +123,8 @@ def test_who_is_over_once_more_before_each_loss_gets_no_further() -> None:
     fine = dispatcher.lease("a", 2)
     assert ids(fine) == ["e0"] and dispatcher.plays_alone("a") and dispatcher.accept("a", keys(fine))
     assert ids(dispatcher.lease("a", 2)) == ["e1"]
-    [reason] = dispatcher.lose("a", journal_with(e1=JournaledEpisode(SUSPECT_AFTER + 1, over=True)), "SIGTERM.")
-    assert "it was the only episode there: SIGTERM. Its code" in reason
+    [lease] = dispatcher.lose("a", journal_with(e1=JournaledEpisode(SUSPECT_AFTER + 1, over=True)), "SIGTERM.")
+    assert lease.charged is not None and "it was the only episode there: SIGTERM. Its code" in lease.charged
 
 
 def lost_until_suspects(dispatcher: Dispatcher, room: int) -> None:
@@ -166,8 +166,25 @@ def test_whose_code_held_the_interpreters_lock_is_a_suspect_at_once() -> None:
     others = dispatcher.lease("a", 3)
     assert ids(others) == ["e1", "e2"] and dispatcher.accept("a", keys(others))
     assert ids(dispatcher.lease("a", 3)) == ["e0"] and dispatcher.plays_alone("a")
-    reasons = dispatcher.lose("a", journal_with(e0=JournaledEpisode(1, calls=1)), "it did not answer", is_placed=True)
-    assert reasons == ["its worker died while it was the only episode there: it did not answer"]
+    [lease] = dispatcher.lose("a", journal_with(e0=JournaledEpisode(1, calls=1)), "it did not answer", is_placed=True)
+    assert lease.charged == "its worker died while it was the only episode there: it did not answer"
+
+
+def test_one_group_at_a_time_is_played_from_a_charge_until_one_comes_through() -> None:
+    """Those that block a worker end the others there with them, so that none comes through beside them."""
+    dispatcher = Dispatcher.of(specs(8, size=2))
+    dispatcher.lease("a", 4)
+    assert not dispatcher.plays_one_group("a") and not dispatcher.is_probing
+    [charged] = dispatcher.lose("a", journal_with(e0=JournaledEpisode(0, charged="it blocked"), e2=JournaledEpisode(0)))
+    assert charged.spec.episode_id == "e0" and dispatcher.is_probing
+    probe = dispatcher.lease("a", 4)
+    assert ids(probe) == ["e2", "e3"], "of a task that is not charged"
+    assert dispatcher.plays_one_group("a") and dispatcher.lease("a", 4) == []
+    assert ids(dispatcher.lease("b", 4)) == ["e4", "e5"]
+    dispatcher.mark_over("a", keys(probe))
+    assert ids(dispatcher.lease("a", 4)) == ["e6", "e7"] and dispatcher.is_probing
+    assert dispatcher.accept("a", keys(probe)) and not dispatcher.is_probing
+    assert ids(dispatcher.lease("a", 4)) == ["e0", "e1"]
 
 
 def test_who_gets_further_alone_is_no_suspect_any_more() -> None:
@@ -247,8 +264,8 @@ def test_a_charge_in_the_journal_reaches_the_next_worker() -> None:
     dispatcher.lose(
         "a", journal_with(e0=JournaledEpisode(0, calls=2, charged="it blocked the loop"), e1=JournaledEpisode(0))
     )
-    leases = [lease for group in dispatcher.lease("b", 2) for lease in group]
-    assert [lease.charged for lease in leases] == ["it blocked the loop", None]
+    [[charged]], [[fine]] = dispatcher.lease("b", 2), dispatcher.lease("c", 2)
+    assert (charged.charged, fine.charged) == ("it blocked the loop", None)
 
 
 def test_a_worker_is_asked_for_its_rows_when_all_is_played() -> None:

@@ -134,34 +134,6 @@ def test_durations_are_rounded_as_people_say_them(seconds: float, shown: str) ->
     assert panel._duration(seconds) == shown
 
 
-@pytest.mark.parametrize(
-    ("failures", "hopeless"),
-    [
-        (["environment in Mine.score (mine.py:3): KeyError: 'x'"] * 16, True),
-        (["environment in Mine.score (mine.py:3): KeyError: 'x'"] * 15, False),
-        (["environment in Mine.score: no"] * 20 + [None], False),
-        (["infra in model x: HTTP 503"] * 30, False),
-        (["user in user: it said nothing"] * 30, False),
-        (["environment in Mine.score: no"] * 16 + ["user in user: it said nothing"], False),
-    ],
-)
-def test_a_run_is_hopeless_when_all_its_first_episodes_fail_by_code(failures: list[str | None], hopeless: bool) -> None:
-    rows = [
-        receipt() if failure is None else receipt(status="failed", failure=failure, reward=None) for failure in failures
-    ]
-    assert tally_of(*rows).is_hopeless is hopeless
-
-
-@pytest.mark.parametrize(("charged", "finished", "hopeless"), [(3, [], True), (2, [], False), (3, [None], False)])
-def test_three_that_blocked_their_workers_are_enough(charged: int, finished: list[None], hopeless: bool) -> None:
-    assert tally_of(*(receipt() for _ in finished), charged=charged).is_hopeless is hopeless
-
-
-@pytest.mark.parametrize(("killed", "finished", "hopeless"), [(5, [], True), (4, [], False), (5, [None], False)])
-def test_five_that_ended_their_workers_are_enough(killed: int, finished: list[None], hopeless: bool) -> None:
-    assert tally_of(*(receipt() for _ in finished), charged=2, killed=killed).is_hopeless is hopeless
-
-
 def test_a_resumed_run_gets_its_chance() -> None:
     failed_before = [failed("boom")] * 40
     assert not Tally.of_resumed(100, failed_before).is_hopeless

@@ -11,8 +11,9 @@ fails without being played again. In a group that is played alone, the episodes 
 are charged. If all have been over, they are all charged, since the group's scoring or its resumption was the cause.
 Progress is what no earlier attempt had: an episode that is over once more before each loss gets no further.
 
-Until an episode has come through, one suspect at a time is tried before the other episodes are begun. So a run in which
-every episode ends its worker is known early.
+Until an episode has come through, one suspect at a time is tried before the other episodes are begun. If a journal charges
+an episode that was played beside others, each worker plays one group at a time until then. So a run in which every episode
+ends its worker is known early, and one in which some do is not taken for it, though they end the others with them.
 
 Sessions have rules of their own (see `suspects`): a session that nobody drives makes no progress on any worker, and no
 session can have a worker for itself.
@@ -63,6 +64,8 @@ class Dispatcher:
     """Attempts in a row that were lost without progress, by episode id."""
     _ended: set[str] = field(default_factory=set)
     """Ids of episodes that were over in an earlier attempt, and not accepted. They can be played to their end."""
+    _is_charged_beside: bool = False
+    """True if a journal charged an episode, which may have been played beside others."""
     _has_come_through: bool = False
     """True if an episode was accepted that is not charged."""
 
@@ -128,12 +131,22 @@ class Dispatcher:
         """Says whether the worker holds a group that is played with no other beside it."""
         return any(one.lease.alone for one in self._held.get(worker, {}).values())
 
+    def plays_one_group(self, worker: str) -> bool:
+        """Says whether the worker plays the episodes of no more than one group."""
+        return len(_played(self._held.get(worker, {}).values())) <= 1
+
+    @property
+    def is_probing(self) -> bool:
+        """Says whether each worker plays one group at a time: a journal charged an episode, and none has come through."""
+        return self._is_charged_beside and not self._has_come_through and self.sessions is None
+
     def lease(self, worker: str, room: int) -> list[LeaseGroup]:
         """Leases waiting groups to the worker until at least `room` of its episodes are leased and not over, or no
         group is left, and returns the new groups. Only whole groups are leased, so the last one may exceed `room`.
 
-        A group of suspects is leased only to a worker that holds nothing, when no other group is waiting or none has
-        come through. A worker with such a group gets no other one.
+        While `is_probing`, a worker gets one group at a time, and one of a task that was charged last, unless all its
+        episodes were: then they make rows at once. A group of suspects is leased only to a worker that holds nothing, when
+        no other group is waiting or none has come through. A worker with such a group gets no other one.
         """
         held = self._held.setdefault(worker, {})
         if self.plays_alone(worker):
@@ -141,7 +154,7 @@ class Dispatcher:
         if not held and self._is_sifting:
             taken = [self._next_alone()]
         else:
-            taken = self._next_groups(room - sum(not one.over for one in held.values()))
+            taken = self._next_groups((1 if self.is_probing else room) - sum(not one.over for one in held.values()))
         if not taken and not held and self.suspects:
             taken.append(self.suspects.popleft())
         held.update((lease.spec.episode_id, _Held(lease)) for group in taken for lease in group)
@@ -170,9 +183,17 @@ class Dispatcher:
         return taken
 
     def _next(self) -> LeaseGroup | None:
-        if self.pending:
-            return self.pending.popleft()
-        return self.source() if self.source is not None else None
+        if not self.pending:
+            return self.source() if self.source is not None else None
+        if self.is_probing:
+            of_one_kind = (
+                at for at, group in enumerate(self.pending) if len({bool(one.charged) for one in group}) == 1
+            )
+            self.pending.rotate(-(at := next(of_one_kind, 0)))
+            group = self.pending.popleft()
+            self.pending.rotate(at)
+            return group
+        return self.pending.popleft()
 
     def mark_over(self, worker: str, episodes: Iterable[EpisodeKey]) -> list[EpisodeKey]:
         """Marks episodes of the worker as over. Returns those that were marked now; attempts that the worker does not
@@ -220,9 +241,8 @@ class Dispatcher:
 
     def lose(
         self, worker: str, journal: FencedFile | None = None, reason: str = "", is_placed: bool = False
-    ) -> list[str]:
-        """Makes the leased episodes of a lost worker wait again as new attempts. Returns the reasons of those that are
-        charged now.
+    ) -> list[Lease]:
+        """Makes the leased episodes of a lost worker wait again as new attempts. Returns those that are charged now.
 
         `journal`: the worker's fenced journal, from which the new attempts continue; None if it made none: then they
         continue from the journals of earlier attempts, if there are any. `reason` says how the worker died, for the
@@ -241,7 +261,8 @@ class Dispatcher:
         suspect = [group for group in groups if any(lease.alone for lease in group)]
         self.pending.extendleft(reversed([group for group in groups if group not in suspect]))
         self.suspects.extend(tuple(replace(lease, alone=True) for lease in group) for group in suspect)
-        return [now.charged for now, one in zip(renewed, held, strict=True) if now.charged and not one.lease.charged]
+        self._is_charged_beside |= any(found.charged for found in journal.episodes.values()) if journal else False
+        return [now for now, one in zip(renewed, held, strict=True) if now.charged and not one.lease.charged]
 
     def _strikes_after(self, held: _Held, journal: FencedFile | None, is_placed: bool) -> int:
         """Returns how many attempts in a row of an episode are lost without progress, this one included; 0 if it made
@@ -303,6 +324,11 @@ class Dispatcher:
         charged = charged or charge
         alone = strikes >= SUSPECT_AFTER and charged is None
         return replace(again, charged=charged, alone=alone)
+
+
+def _played(held: Iterable[_Held]) -> set[str]:
+    """Returns the groups with an episode that is being played."""
+    return {one.lease.spec.group_id for one in held if not one.over and one.lease.charged is None}
 
 
 def _in_journal(held: _Held, journal: FencedFile | None) -> JournaledEpisode | None:

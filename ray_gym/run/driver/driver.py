@@ -121,6 +121,7 @@ class Driver:
         self._open_ended = open_ended
         self._failure: str | None = None
         self._made = 0
+        self._tally.first_tries.tasks = max(1, len(self._dispatcher.pending))
         self._allowed_failures = _allowed_failures(setup.limits.max_failed, commits.tally.total)
         self._setup = setup
         self._leased = asyncio.Event()
@@ -270,6 +271,7 @@ class Driver:
             moves = not self._open_ended and bool(self._dispatcher.pending) and await self._nodes.should_move(name)
             leases = [] if moves else self._dispatcher.lease(name, concurrency + backlog)
             if leases:
+                self._tally.first_tries.begin(leases)
                 self._leased.set()
                 self._leased = asyncio.Event()
             if not leases and not self._dispatcher.holds(name) and not self._open_ended:
@@ -285,7 +287,7 @@ class Driver:
             backlog = max(BACKLOG * len(report.over), int(LEAST_BACKLOG * concurrency))
             await self._commits.take(name, report)
             nothing_comes = moves or (not self._open_ended and not self._dispatcher.pending)
-            nothing_comes |= self._dispatcher.plays_alone(name)
+            nothing_comes |= self._dispatcher.is_probing or self._dispatcher.plays_alone(name)
             if nothing_comes and self._dispatcher.all_over(name):
                 await self._commits.take(name, await self._answer(actor.finish.remote(), answer_s) or Report())
             self._stop_if_too_many_failed()
@@ -346,7 +348,7 @@ class Driver:
             self._stopping.set()
         elif self._allowed_failures is None and not self._open_ended and self._tally.is_hopeless:
             why = self._commits.last_charge or self._tally.commonest_failure
-            count = max(self._tally.finished, self._tally.charged + self._tally.killed)
+            count = max(self._tally.finished, self._tally.first_tries.losses)
             self._failure = (
                 f"all of the first {count} tries failed by the environment's own code, the last or most often: {why}; "
                 "mend it, or set limits.max_failed=1.0 to play on"

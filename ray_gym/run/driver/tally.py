@@ -14,6 +14,7 @@ from ray_gym.models.price import PICOS, money_in
 from ray_gym.run.cluster.shares import NodeShares
 from ray_gym.run.directory.receipt import Receipt
 from ray_gym.run.driver.failures import FailureCounts, kind_of, shorten
+from ray_gym.run.driver.first_tries import FirstTries
 
 MAX_OUTCOMES = 50
 """Most distinct stop texts that are counted. It bounds the memory if an environment's texts are all different."""
@@ -25,9 +26,6 @@ LATELY_S = 90.0
 """Seconds for which a warning is told of a run that is watched from elsewhere: more than between two of them."""
 BY_CODE = f"{FailureKind.ENVIRONMENT} in "
 """Beginning of a receipt's failure by the environment's own code."""
-FIRST_FAILED, FIRST_KILLED, FIRST_CHARGED = 16, 5, 3
-"""Episodes after which a run is stopped if all of them failed by the environment's own code: fewer if they ended their
-workers, and the fewest if their workers were stuck or overfilled, which takes half a minute each."""
 
 
 @dataclass
@@ -81,10 +79,8 @@ class Tally:
     """Completed episodes with a reward outside of `reward_range`."""
     failed_by_code: int = 0
     """Episodes that failed by the environment's own code since this driver started."""
-    charged: int = 0
-    """Losses since this driver started by which an episode was charged: its worker was stuck, or took too much memory."""
-    killed: int = 0
-    """Losses since this driver started by which an episode was charged that was alone there, for another reason."""
+    first_tries: FirstTries = field(default_factory=FirstTries)
+    """The first episodes since this driver started, and what ended its workers."""
     nodes: NodeShares = field(default_factory=NodeShares)
     """Counts by node since this driver started."""
     made: float = field(default_factory=time.monotonic)
@@ -144,7 +140,9 @@ class Tally:
             self.by_outcome[outcome] += sign
         if receipt.failure and receipt.status == "failed":  # not dropped: the group's failed episodes tell why
             self.failures.add(receipt.failure, sign)
-            self.failed_by_code += sign * receipt.failure.startswith(BY_CODE)
+            if receipt.failure.startswith(BY_CODE):
+                self.failed_by_code += sign
+                self.first_tries.fail(receipt.episode.episode_id, sign)
         elif receipt.failure and receipt.status == "completed":
             self.scored_faults.add(receipt.failure, sign)
 
@@ -170,11 +168,10 @@ class Tally:
 
     @property
     def is_hopeless(self) -> bool:
-        """Says whether all episodes that this driver has played failed by the environment's own code, and they are
-        enough to show that others will: `FIRST_FAILED`, or fewer that ended their workers.
+        """Says whether all episodes that this driver has played failed by the environment's own code, and its first tries
+        show that others will.
         """
-        enough = self.finished >= FIRST_FAILED or self.killed >= FIRST_KILLED or self.charged >= FIRST_CHARGED
-        return enough and self.failed_by_code == self.finished
+        return self.failed_by_code == self.finished and self.first_tries.are_hopeless
 
     @property
     def finished(self) -> int:

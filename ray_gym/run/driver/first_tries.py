@@ -1,0 +1,86 @@
+"""Tells whether the first episodes of a run show that all others will fail by the environment's own code, too.
+
+Those that a driver begins first count, not those that end first: an episode that fails in its setup ends long before one
+that waits for a model, so that all of the first to end may fail where few do. Nor does one task show what becomes of others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ray_gym.run.lease import Lease, LeaseGroup
+
+FIRST_FAILED, FIRST_ENDED, FIRST_STUCK = 16, 5, 3
+"""Episodes that are enough if all failed: fewer if they ended their workers, and the fewest if their workers were stuck or
+overfilled, which takes half a minute each."""
+FEWEST_TASKS = 4
+"""Least number of tasks of episodes that failed without harm to their workers; of the others each has its own."""
+
+
+@dataclass(slots=True)
+class FirstTries:
+    """Notes the first episodes that a driver begins, and those that failed or were charged with the loss of a worker."""
+
+    tasks: float = math.inf
+    """Number of the run's tasks, of which a small run needs no more than it has."""
+    losses: int = 0
+    """Losses by which an episode was charged."""
+    _begun: dict[str, str] = field(default_factory=dict)
+    """Groups of the first episodes, by the episode's id."""
+    _failed: set[str] = field(default_factory=set)
+    """Those of the first episodes that failed."""
+    _stuck: int = 0
+    """Losses of workers that were stuck or overfilled."""
+    _stuck_groups: set[str] = field(default_factory=set)
+    _alone: set[str] = field(default_factory=set)
+    """Groups whose first such loss was while their worker played nothing else. One that happens beside others says little
+    about these."""
+    _ended_groups: set[str] = field(default_factory=set)
+    """Groups that ended their workers otherwise, which they are charged with only if they are played alone."""
+
+    def begin(self, groups: Iterable[LeaseGroup]) -> None:
+        """Notes episodes that are begun now, unless enough were begun before."""
+        for group in groups:
+            if self._are_enough:
+                return
+            self._begun.update((lease.spec.episode_id, lease.spec.group_id) for lease in group)
+
+    def fail(self, episode_id: str, sign: int = 1) -> None:
+        """Notes that an episode failed by the environment's own code, or with `sign` -1 that its row was lost."""
+        if sign < 0:
+            self._failed.discard(episode_id)
+        elif episode_id in self._begun:
+            self._failed.add(episode_id)
+
+    def charge(self, charged: Sequence[Lease], is_stuck: bool, is_alone: bool) -> None:
+        """Notes a loss with which episodes are charged. `is_stuck`: the worker was stuck or overfilled. `is_alone`: it
+        played nothing else.
+        """
+        groups = {lease.spec.group_id for lease in charged}
+        self.losses += 1
+        if not is_stuck:
+            self._ended_groups |= groups
+            return
+        self._stuck += 1
+        self._alone |= groups - self._stuck_groups if is_alone else set()
+        self._stuck_groups |= groups
+
+    @property
+    def are_hopeless(self) -> bool:
+        """Says whether the first tries are enough, and have all failed by the environment's own code."""
+        return self._have_failed or self._have_stuck or len(self._ended_groups) >= min(FIRST_ENDED, self.tasks)
+
+    @property
+    def _have_failed(self) -> bool:
+        return self._are_enough and len(self._failed) == len(self._begun)
+
+    @property
+    def _have_stuck(self) -> bool:
+        fewest = min(FIRST_STUCK, self.tasks)
+        return self._stuck >= FIRST_STUCK and len(self._stuck_groups) >= fewest and len(self._alone) >= fewest - 1
+
+    @property
+    def _are_enough(self) -> bool:
+        return len(self._begun) >= FIRST_FAILED and len(set(self._begun.values())) >= min(FEWEST_TASKS, self.tasks)

@@ -1,0 +1,114 @@
+"""Checks when a run is given up because its first episodes fail by the environment's own code, and when it is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.run.directory.receipt import Receipt
+from ray_gym.run.driver.first_tries import FIRST_ENDED, FIRST_FAILED, FIRST_STUCK, FirstTries
+from ray_gym.run.driver.tally import Tally
+from ray_gym.run.lease import EpisodeKey, Lease, LeaseGroup
+
+BY_CODE = "environment in Mine.score (mine.py:3): KeyError: 'x'"
+
+
+def groups(count: int, size: int = 1) -> list[LeaseGroup]:
+    """Makes the leases of `count` episodes of groups of `size`."""
+    leases = [Lease(EpisodeSpec(f"e{n}", f"g{n // size}", "t", n % size, 0, "{}")) for n in range(count)]
+    return [tuple(leases[at : at + size]) for at in range(0, count, size)]
+
+
+def receipt(number: int, failure: str | None = BY_CODE) -> Receipt:
+    status, reward = ("failed", None) if failure else ("completed", 1.0)
+    return Receipt(EpisodeKey(f"e{number}", 0), status, status, "", failure, reward, 10, 3, 2)
+
+
+def tally_of(begun: list[LeaseGroup], failures: dict[int, str | None], tasks: float = 100) -> Tally:
+    """Counts episodes that were begun, of which those with a number in `failures` are over."""
+    tally = Tally(200)
+    tally.first_tries.tasks = tasks
+    tally.first_tries.begin(begun)
+    for number, failure in failures.items():
+        tally.add(receipt(number, failure))
+    return tally
+
+
+@pytest.mark.parametrize(
+    ("failures", "hopeless"),
+    [
+        ([BY_CODE] * FIRST_FAILED, True),
+        ([BY_CODE] * (FIRST_FAILED - 1), False),
+        ([BY_CODE] * FIRST_FAILED + [None], False),
+        (["infra in model x: HTTP 503"] * 30, False),
+        (["user in user: it said nothing"] * 30, False),
+        ([BY_CODE] * FIRST_FAILED + ["user in user: it said nothing"], False),
+    ],
+)
+def test_a_run_is_hopeless_when_all_its_first_episodes_fail_by_code(failures: list[str | None], hopeless: bool) -> None:
+    assert tally_of(groups(64), dict(enumerate(failures))).is_hopeless is hopeless
+
+
+@pytest.mark.parametrize("every", [2, 4, 12])
+def test_those_that_end_first_are_not_the_first(every: int) -> None:
+    """Bad tasks fail at once, while the good ones wait for their models."""
+    tally = tally_of(groups(256), dict.fromkeys(range(0, 256, every), BY_CODE))
+    assert tally.finished >= FIRST_FAILED and not tally.is_hopeless
+
+
+def test_the_repeats_of_one_task_do_not_show_what_becomes_of_others() -> None:
+    tally = tally_of(groups(64, size=16), dict.fromkeys(range(48), BY_CODE))
+    assert not tally.is_hopeless
+    for number in range(48, 64):
+        tally.add(receipt(number))
+    assert tally.is_hopeless, "of all four tasks that were begun"
+    assert tally_of(groups(32, size=16), dict.fromkeys(range(32), BY_CODE), tasks=2).is_hopeless, "there are no more"
+
+
+def test_a_row_that_is_lost_with_its_worker_has_not_failed() -> None:
+    tally = tally_of(groups(16), dict.fromkeys(range(16), BY_CODE))
+    tally.add(receipt(3), sign=-1)
+    assert not tally.is_hopeless
+    tally.add(receipt(3))
+    assert tally.is_hopeless
+
+
+def charged(tasks: list[int], is_stuck: bool, is_alone: bool, of: float = 100) -> Tally:
+    """Counts losses, each charged to an episode of a task."""
+    tally = tally_of([], {}, tasks=of)
+    for task in tasks:
+        tally.first_tries.charge([Lease(EpisodeSpec("e", f"g{task}", "t", 0, 0, "{}"))], is_stuck, is_alone)
+    return tally
+
+
+def test_three_that_blocked_their_workers_are_enough() -> None:
+    assert not charged([0, 1], is_stuck=True, is_alone=True).is_hopeless
+    tally = charged([0, 1, 2], is_stuck=True, is_alone=True)
+    assert tally.is_hopeless and tally.first_tries.losses == FIRST_STUCK
+    tally.add(receipt(9, failure=None))
+    assert not tally.is_hopeless, "another came through"
+
+
+def test_those_that_block_beside_others_do_not_show_what_the_others_do() -> None:
+    tally = charged([0, 1, 2, 3, 4], is_stuck=True, is_alone=False)
+    assert not tally.is_hopeless
+    for task in (5, 6):
+        tally.first_tries.charge([Lease(EpisodeSpec("e", f"g{task}", "t", 0, 0, "{}"))], is_stuck=True, is_alone=True)
+    assert tally.is_hopeless
+
+
+def test_the_repeats_of_a_task_that_blocks_are_one() -> None:
+    assert not charged([0, 0, 0, 0], is_stuck=True, is_alone=True).is_hopeless
+    assert not charged([0, 0, 0], is_stuck=True, is_alone=True, of=2).is_hopeless
+    assert charged([0, 0, 1], is_stuck=True, is_alone=True, of=2).is_hopeless
+    assert charged([0, 0, 0], is_stuck=True, is_alone=True, of=1).is_hopeless
+
+
+def test_five_that_ended_their_workers_are_enough() -> None:
+    assert not charged([*range(FIRST_ENDED - 1)], is_stuck=False, is_alone=True).is_hopeless
+    assert charged([*range(FIRST_ENDED)], is_stuck=False, is_alone=True).is_hopeless
+    assert not charged([0] * FIRST_ENDED, is_stuck=False, is_alone=True).is_hopeless
+
+
+def test_nothing_is_hopeless_before_anything_was_tried() -> None:
+    assert not FirstTries().are_hopeless and not FirstTries(tasks=1).are_hopeless
