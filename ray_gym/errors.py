@@ -286,4 +286,11 @@ def refused_writes(word: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(f"{word}: can't write {path}: {error.strerror or error}") from None
+        raise UserError(f"{word}: can't write {path}: {why_unwritten(path, error)}") from None
+
+
+def why_unwritten(path: Path, error: OSError) -> str:
+    """Returns why a path can't be written: a link on its way that leads nowhere, or else the system's reason."""
+    links = (one for one in (path, *path.parents) if one.is_symlink() and not one.exists())
+    link = next(links, None)
+    return f"{link} is a link to {link.readlink()}, which is not there" if link else error.strerror or str(error)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ray_gym.cli.out import path_to_write
 from ray_gym.cli.output import say, write
 from ray_gym.data.file_kind import no_file
 from ray_gym.errors import UserError, refused_writes
@@ -72,7 +73,12 @@ def prepare(
     ],
     env: EnvironmentName,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder for train.parquet, validation.parquet and statistics.json.")
+        Path,
+        typer.Option(
+            metavar="DIR",
+            parser=path_to_write,
+            help="Folder for train.parquet, validation.parquet and statistics.json.",
+        ),
     ],
     option: EnvironmentOptions = None,
     validation: Annotated[
@@ -130,7 +136,11 @@ def generate(
     option: EnvironmentOptions = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A .jsonl or .parquet file; without one they go to stdout as JSON Lines."),
+        typer.Option(
+            metavar="FILE",
+            parser=path_to_write,
+            help="A .jsonl or .parquet file; without one they go to stdout as JSON Lines.",
+        ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")] = False,
 ) -> None:

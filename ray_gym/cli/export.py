@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ray_gym.cli.out import path_to_write
 from ray_gym.cli.output import say
 from ray_gym.errors import UserError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run directory: a path, or a URI like s3://...")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The file that is written.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", parser=path_to_write, help="The file that is written.")],
     options: Annotated[
         list[str] | None,
         typer.Argument(metavar="[KEY=VALUE]...", help="Options of the form.", show_default=False),

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ray_gym.cli.export import make_redaction
+from ray_gym.cli.out import path_to_write
 from ray_gym.cli.output import say
 from ray_gym.installed.extras import require
 from ray_gym.load import load
@@ -24,7 +25,10 @@ def report(
     run: Annotated[
         str, typer.Argument(metavar="RUN", help="A run directory: a path, or a URI like s3://...", show_default=False)
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file of HTML that is written.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FILE", parser=path_to_write, help="The file of HTML that is written."),
+    ],
     episodes: Annotated[
         int, typer.Option(min=0, max=MOST, help="Most episodes that are shown, the most telling first.")
     ] = 12,

@@ -71,7 +71,9 @@ class ScriptedModel:
             rngs = (random.Random(request.seed),) if self._takes_rng else ()
             answer = self._player(request, *rngs, **self._arguments)
             message = await answer if inspect.isawaitable(answer) else answer
-        except (Exception, SystemExit) as error:
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:
             raise EpisodeFailure.of(Failure.of(error, "scripted player", code=self._player)) from error
         return Completion(self._checked(message))
 

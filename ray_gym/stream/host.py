@@ -160,7 +160,8 @@ class Host:
         if "roll_s" not in output.model_fields_set:
             output = output.model_copy(update={"roll_s": ROLL_S})
         setup = replace(setup, fanout=fanout, output=output)
-        return Driver(setup, self._directory, self._commits, self._stopping, open_ended=True)
+        wait_s = self._setup.options.wait_s or 0
+        return Driver(setup, self._directory, self._commits, self._stopping, open_ended=True, wait_s=wait_s)
 
     async def close(self) -> dict[str, Any]:
         """Stops playing, and returns the content of summary.json; an empty one if playing was not started.

@@ -47,7 +47,8 @@ class StreamOptions:
     world_size: int = 1
     """Number of ranks that share the stream. `groups_per_version` and `max_open_groups` count the groups of all."""
     wait_s: float | None = None
-    """Seconds to wait for GPUs that the cluster does not have yet; None: `open_stream` fails without them."""
+    """Seconds to wait for GPUs that the cluster does not have yet, and for a first worker's CPUs, which others hold; None:
+    `open_stream` fails without GPUs, and the stream if no worker has started within 20 s as none is free."""
 
     def check(self, config: RunConfig) -> None:
         """Checks the options, also against the config. Errors: UserError for a mistake in them, or in the config."""

@@ -45,6 +45,8 @@ from ray_gym.weights.client import Weights
 STUCK_S = 60.0
 """Seconds without a group after which a line says, once, that the stream waits for the trainer, and another, each time,
 which workers take long to start. An evaluation's workers are told likewise."""
+FIRST_STUCK_S = 25.0
+"""Seconds without a group after which these workers are told for the first time."""
 OPEN_S = 600.0
 """Seconds that the host may take to read the tasks and the files that an earlier host left."""
 CLOSE_S = 60.0
@@ -345,7 +347,10 @@ class Stream:
             self._delivery_task = asyncio.create_task(
                 await_answer(self._host.next.remote(self._versions, self._rank), None)
             )
-        done, _ = await asyncio.wait({self._delivery_task}, timeout=STUCK_S)
+        done, _ = await asyncio.wait({self._delivery_task}, timeout=FIRST_STUCK_S)
+        if not done:
+            await self._tell_troubles()
+            done, _ = await asyncio.wait({self._delivery_task}, timeout=STUCK_S - FIRST_STUCK_S)
         if not done:
             await self._explain_wait()
         while not done:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-from ray_gym.aio.leaked import is_cancelled, no_leaked_cancellation
+from ray_gym.aio.leaked import is_cancelled, no_leaked_cancellation, running_task
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind, leaves
 from ray_gym.messages import ToolCall
 from ray_gym.sandbox.sandbox import SandboxGone, SandboxRefused
@@ -59,6 +59,7 @@ async def call_tool(
         values = {"name": call.name, "arguments": values}
     if tool.key_parameter:
         values[tool.key_parameter] = IdempotencyKey(key)
+    task = running_task()
     try:
         with no_leaked_cancellation():
             result = await runner.run(tool, environment, state, caller, values, deadline_s)
@@ -71,10 +72,12 @@ async def call_tool(
         raise EpisodeFailure(FailureKind.INFRA, "sandbox", str(error)) from error
     except (EpisodeFailure, EpisodeOver):
         raise
-    except (Exception, SystemExit, asyncio.CancelledError) as error:
+    except BaseException as error:
+        if isinstance(error, GeneratorExit) and running_task() is not task:
+            raise  # the coroutine is being closed
         if isinstance(error, asyncio.CancelledError) and is_cancelled():
             raise
-        if isinstance(error, ExceptionGroup) and (told := engines_own(error)) is not None:
+        if isinstance(error, BaseExceptionGroup) and (told := engines_own(error)) is not None:
             raise told from error
         refusals = [leaf for leaf in leaves(error) if isinstance(leaf, ToolError)]
         if len(refusals) == len(leaves(error)):

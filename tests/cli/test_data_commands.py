@@ -149,6 +149,27 @@ def test_what_is_generated_is_what_a_run_generates(shell: Shell) -> None:
         assert [json.loads(row.task) | {"task_id": None} for row in read] == [json.loads(row.task) for row in played]
 
 
+@pytest.mark.parametrize("written", ["~/tasks.jsonl", "file://{home}/tasks.jsonl", "{home}/tasks.jsonl"])
+def test_out_is_read_as_other_places_are(shell: Shell, monkeypatch: pytest.MonkeyPatch, written: str) -> None:
+    home = shell.folder / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    ended = shell.data("generate", *COUNTER, "--n", "2", f"--out={written.format(home=home)}")
+    assert ended.out == f"{home}/tasks.jsonl: 2 tasks\n", ended
+    assert [path.name for path in shell.folder.iterdir()] == ["home"] and (home / "tasks.jsonl").is_file()
+
+
+def test_out_names_no_object_store_and_no_link_that_leads_nowhere(shell: Shell) -> None:
+    (shell.folder / "gone").symlink_to("nowhere")
+    for written, told in (
+        ("s3://bucket/tasks.jsonl", "--out: s3://bucket/tasks.jsonl: only files of this machine are written"),
+        ("file:/tasks.jsonl", "--out: file:/tasks.jsonl: did you mean file:///tasks.jsonl?"),
+        ("~nobody-here/tasks.jsonl", "--out: ~nobody-here/tasks.jsonl: there is no user 'nobody-here'"),
+        ("gone/tasks.jsonl", "--out: can't write gone/tasks.jsonl: gone is a link to nowhere, which is not there"),
+    ):
+        shell.refuses("generate", *COUNTER, "--n", "2", "--out", written, told=told)
+
+
 def test_preparing_again_changes_nothing_unasked(shell: Shell) -> None:
     shell.data("generate", *COUNTER, "--n", "40", "--out", "tasks.jsonl")
     prepare = ["prepare", "tasks.jsonl", *COUNTER, "--out", "out", "--validation", "0.25"]

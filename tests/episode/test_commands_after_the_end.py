@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 from typing import Any
 
 import pytest
@@ -43,9 +42,11 @@ async def test_a_command_after_the_end_is_a_fault_of_score(environment: type[Alo
     assert "EpisodeOver: completed" in failure.message and failure.message.endswith("asked by `episode.ask` here")
 
 
-async def test_a_scripted_player_that_exits_is_named() -> None:
+@pytest.mark.parametrize("raised", [SystemExit, KeyboardInterrupt, BaseException])
+async def test_a_scripted_player_that_raises_what_is_no_error_is_named(raised: type[BaseException]) -> None:
     def leave(request: CompletionRequest, rng: random.Random) -> Message:
-        sys.exit(1)
+        raise raised(1)
 
-    with pytest.raises(EpisodeFailure, match=r"scripted player \(test_commands_after_the_end.py:\d+\): SystemExit: 1"):
+    told = rf"scripted player \(test_commands_after_the_end.py:\d+\): {raised.__name__}: 1"
+    with pytest.raises(EpisodeFailure, match=told):
         await ScriptedModel(leave, {}, 0).complete(CompletionRequest([Message("user", "hi")], Sampling(), "session", 0))

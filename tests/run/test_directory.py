@@ -108,6 +108,19 @@ def test_a_directory_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         new(config(tmp_path / "file"))
 
 
+@pytest.mark.parametrize("folder", ["gone", "gone/below", "below/gone/it"])
+def test_a_link_that_leads_nowhere_is_no_run(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "below").mkdir()
+    for link in (tmp_path / "gone", tmp_path / "below" / "gone"):
+        link.symlink_to("nowhere")
+    with pytest.raises(UserError, match=r"output\.dir: can't write in .*gone is a link to nowhere, which is not there"):
+        new(config(tmp_path / folder, name="mine"))
+    output = OutputSection(dir=str(tmp_path / "runs"), journal_dir=str(tmp_path / folder))
+    with pytest.raises(UserError, match=r"output\.journal_dir: can't make .*gone is a link to nowhere"):
+        new(config(tmp_path, name="mine").model_copy(update={"output": output}))
+    assert (tmp_path / "gone").is_symlink() and not (tmp_path / "nowhere").exists()
+
+
 def test_the_config_that_is_kept_reads_back_the_same(directory: RunDirectory, tmp_path: Path) -> None:
     assert read_config(directory.config_file) == config(tmp_path, name="mine")
 

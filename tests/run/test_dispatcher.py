@@ -171,7 +171,7 @@ def test_whose_code_held_the_interpreters_lock_is_a_suspect_at_once() -> None:
 
 
 def test_one_group_at_a_time_is_played_from_a_charge_until_one_comes_through() -> None:
-    """Those that block a worker end the others there with them, so that none comes through beside them."""
+    """Others are lost with the worker that an episode blocks, so that none comes through beside it."""
     dispatcher = Dispatcher.of(specs(8, size=2))
     dispatcher.lease("a", 4)
     assert not dispatcher.plays_one_group("a") and not dispatcher.is_probing

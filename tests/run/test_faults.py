@@ -297,6 +297,27 @@ def test_groups_are_scored_and_settled(cluster: dict[str, str], tmp_path: Path) 
 
 
 @pytest.mark.runs
+def test_a_run_whose_every_episode_fails_stops_early(cluster: dict[str, str], tmp_path: Path) -> None:
+    ended = play(cluster, tmp_path, ["setup"] * 200, "fanout.concurrency=4", of="Deadly")
+    assert ended.code == 1 and ended.summary["status"].keys() == {"failed"} and ended.summary["episodes"] < 200
+    assert "failed by the environment's own code, the last or most often: environment in Deadly.setup" in ended.told
+
+
+@pytest.mark.runs
+def test_bad_tasks_that_end_before_good_ones_stop_no_run(cluster: dict[str, str], tmp_path: Path) -> None:
+    ended = play(cluster, tmp_path, ["setup", "none", "none", "none"] * 25, "models.policy.delay_s=1", of="Deadly")
+    assert ended.code == 0 and ended.summary["status"] == {"completed": 75, "failed": 25}, ended.told
+
+
+@pytest.mark.runs
+def test_a_task_that_blocks_beside_others_stops_no_run(cluster: dict[str, str], tmp_path: Path) -> None:
+    """Each of them ends the others there with it before any comes through."""
+    faults, limits = [*["blocks", *["none"] * 7] * 4], ["limits.tool_deadline_s=30", "limits.call_deadline_s=20"]
+    ended = play(cluster, tmp_path, faults, *limits, "models.policy.delay_s=0.5", of="Deadly")
+    assert ended.code == 0 and ended.summary["status"] == {"completed": 28, "failed": 4}, ended.told
+
+
+@pytest.mark.runs
 def test_a_run_whose_every_episode_blocks_stops_early_and_says_what_to_do(
     cluster: dict[str, str], tmp_path: Path
 ) -> None:

@@ -25,6 +25,12 @@ ray.get(group.ready())
 print("held", flush=True)
 sys.stdin.read()
 """
+TRAINER = """
+import sys
+from ray_gym import open_stream
+with open_stream(sys.argv[1], sys.argv[2:]) as stream:
+    next(iter(stream))
+"""
 
 
 @contextmanager
@@ -54,13 +60,19 @@ def test_a_run_says_why_no_worker_starts_and_waits_only_if_told(tmp_path: Path) 
     with standing_cluster() as environment:
         with two_cpus_held(environment):
             done = ray_gym(*asked, environment=environment)
-            assert done.returncode == 1 and why in done.stderr and "or give --wait" in done.stderr, (
+            assert done.returncode == 1 and why in done.stderr and "or give it time (--wait" in done.stderr, (
                 done.stderr + done.stdout
             )
             done = ray_gym(*asked, "--wait", "--wait-deadline", "25", environment=environment)
             assert done.returncode == 1 and done.stderr.count("no worker has started within") >= 2, done.stderr
             waited = re.findall(r"no worker has started within (\d+) s", done.stderr)
             assert int(waited[-1]) >= 25 and why in done.stderr
+            trainer = [sys.executable, "-c", TRAINER, CONFIG, *asked[2:], "run.name=mine"]
+            done = subprocess.run(
+                trainer, env=environment, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=False
+            )
+            assert "RunFailed: no worker has started within" in done.stderr and why in done.stderr, done.stderr
+            assert "a stream's wait_s)" in done.stderr
             command = [sys.executable, "-m", "ray_gym", *asked, "--wait"]
             waiting = subprocess.Popen(
                 command, env=environment, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

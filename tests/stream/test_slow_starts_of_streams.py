@@ -56,6 +56,7 @@ async def test_a_trainer_is_told_as_long_as_no_worker_starts(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(stream, "STUCK_S", 0.001)
+    monkeypatch.setattr(stream, "FIRST_STUCK_S", 0.001)
     opened = stream.Stream(CONFIG, ["run.name=mine"], StreamOptions(), None, 0)
     opened._host = LateHost()
     assert await opened._next_delivery() == NOW

@@ -386,8 +386,10 @@ class Leaver(Environment[Any, Any]):
         raise state
 
 
-@pytest.mark.parametrize("raised", [SystemExit, asyncio.CancelledError])
-async def test_a_tool_that_exits_or_cancels_is_named(raised: type[BaseException]) -> None:
+@pytest.mark.parametrize(
+    "raised", [SystemExit, asyncio.CancelledError, KeyboardInterrupt, GeneratorExit, BaseException]
+)
+async def test_a_tool_that_raises_what_is_no_error_is_named(raised: type[BaseException]) -> None:
     environment = Leaver()
     call = ToolCall("1", "leave", "{}")
     with pytest.raises(EpisodeFailure) as caught:

@@ -20,7 +20,7 @@ from typing import Any
 
 from ray_gym.config.file import as_yaml
 from ray_gym.config.sections import OutputSection, RunConfig
-from ray_gym.errors import RESUME, RunFailed, UserError, remedy_of
+from ray_gym.errors import RESUME, RunFailed, UserError, remedy_of, why_unwritten
 from ray_gym.messages import is_blank
 from ray_gym.paths import refuse_variable
 from ray_gym.run.directory.commit_order import CommitOrder
@@ -260,7 +260,7 @@ class RunDirectory:
             self.journal.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(
-                f"output.journal_dir: can't make {self.journal}: {_reason(error)}{remedy_of(error, AGAIN)}"
+                f"output.journal_dir: can't make {self.journal}: {why_unwritten(self.journal, error)}{remedy_of(error, AGAIN)}"
             ) from None
 
 
@@ -314,13 +314,14 @@ def create(directory: RunDirectory) -> None:
     try:
         directory.storage.create()
         directory.open()
-    except FileExistsError:
-        raise _name_is_taken(directory) from None
     except OSError as error:
+        if isinstance(error, FileExistsError) and directory.storage.exists():
+            raise _name_is_taken(directory) from None
         if isinstance(directory.storage, PosixStorage):  # in an object store, another driver may have made it
             with contextlib.suppress(OSError):
                 directory.storage.remove()
-        told = f"{_reason(error)}{remedy_of(error, AGAIN)}"
+        path = None if is_uri(directory.location) else Path(directory.location)
+        told = f"{why_unwritten(path, error) if path else _reason(error)}{remedy_of(error, AGAIN)}"
         raise UserError(f"output.dir: can't write in {parent_of(directory.location)}: {told}") from None
     try:
         directory.make_journal()

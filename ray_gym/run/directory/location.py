@@ -31,18 +31,18 @@ def absolute(location: str) -> str:
     """Returns a path (also one with ~ or file://) as an absolute one without `..`, and a URI of an object store unchanged.
     Errors: UserError for a `~` that stands for no folder.
     """
-    return location if is_uri(location) else str(absolute_path(_path(location)))
+    return location if is_uri(location) else str(absolute_path(path_of(location)))
 
 
 def is_relative(location: str) -> bool:
     """Says whether a location is a relative path."""
-    return not is_uri(location) and not _path(location).is_absolute()
+    return not is_uri(location) and not path_of(location).is_absolute()
 
 
 def child_of(location: str, name: str) -> str:
     """Returns the location of the folder `name` in this location. A URI of an object store keeps its query."""
     if not is_uri(location):
-        return str(_path(location) / name)
+        return str(path_of(location) / name)
     parts = urlsplit(location)
     return _with_path(parts, f"{parts.path.rstrip('/')}/{name}")
 
@@ -50,7 +50,7 @@ def child_of(location: str, name: str) -> str:
 def parent_of(location: str) -> str:
     """Returns the location of the folder that contains this location. A URI of an object store keeps its query."""
     if not is_uri(location):
-        return str(_path(location).parent)
+        return str(path_of(location).parent)
     parts = urlsplit(location)
     return _with_path(parts, parts.path.rpartition("/")[0])
 
@@ -69,7 +69,7 @@ def storage_at(location: str) -> Storage:
     return ObjectStorage.of(location) if is_uri(location) else PosixStorage.of(Path(absolute(location)))
 
 
-def _path(location: str) -> Path:
+def path_of(location: str) -> Path:
     """Returns the path that a location stands for. Errors: UserError if a `~` stands for no folder, or if it is a URI that
     is written otherwise than those that are read.
     """

@@ -333,9 +333,7 @@ class Driver:
     async def _watch_starts(self) -> None:
         """Says which workers take long to start, and ends the run if no first one gets CPUs in time."""
         why = await self._starts.watch()
-        self._failure = (
-            f"{why}; end what holds them, ask for less (fanout.cpus_per_worker), or give --wait and more time"
-        )
+        self._failure = f"{why}; end what holds them, ask for less (fanout.cpus_per_worker), or give it time (--wait, a stream's wait_s)"
         self._stopping.set()
 
     def _stop_if_too_many_failed(self) -> None:

@@ -30,7 +30,7 @@ class FirstTries:
     _begun: dict[str, str] = field(default_factory=dict)
     """Groups of the first episodes, by the episode's id."""
     _failed: set[str] = field(default_factory=set)
-    """Those of the first episodes that failed."""
+    """Ids of the first episodes that failed."""
     _stuck: int = 0
     """Losses of workers that were stuck or overfilled."""
     _stuck_groups: set[str] = field(default_factory=set)
