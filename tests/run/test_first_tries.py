@@ -110,5 +110,12 @@ def test_five_that_ended_their_workers_are_enough() -> None:
     assert not charged([0] * FIRST_ENDED, is_stuck=False, is_alone=True).is_hopeless
 
 
+@pytest.mark.parametrize("is_stuck", [True, False])
+@pytest.mark.parametrize("left", [1, 2])
+def test_the_last_tasks_of_a_run_are_not_given_up(is_stuck: bool, left: int) -> None:
+    """Else a run that is resumed for one deadly episode would stop, and be resumed, for ever."""
+    assert not charged([*range(left)], is_stuck=is_stuck, is_alone=True, of=left).is_hopeless
+
+
 def test_nothing_is_hopeless_before_anything_was_tried() -> None:
     assert not FirstTries().are_hopeless and not FirstTries(tasks=1).are_hopeless

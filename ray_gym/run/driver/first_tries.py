@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from ray_gym.run.lease import Lease, LeaseGroup
 
 FIRST_FAILED, FIRST_ENDED, FIRST_STUCK = 16, 5, 3
-"""Episodes that are enough if all failed: fewer if they ended their workers, and the fewest if their workers were stuck or
-overfilled, which takes half a minute each."""
+"""Episodes that are enough if all failed, or losses of workers: fewer if episodes ended these, and the fewest if they were
+stuck or overfilled, which takes half a minute each."""
 FEWEST_TASKS = 4
-"""Least number of tasks of episodes that failed without harm to their workers; of the others each has its own."""
+"""Least number of tasks of episodes that failed without harm to their workers; losses are of as many tasks as there are."""
 
 
 @dataclass(slots=True)
@@ -25,20 +25,19 @@ class FirstTries:
 
     tasks: float = math.inf
     """Number of the run's tasks, of which a small run needs no more than it has."""
-    losses: int = 0
-    """Losses by which an episode was charged."""
     _begun: dict[str, str] = field(default_factory=dict)
     """Groups of the first episodes, by the episode's id."""
     _failed: set[str] = field(default_factory=set)
     """Ids of the first episodes that failed."""
     _stuck: int = 0
-    """Losses of workers that were stuck or overfilled."""
+    """Losses of workers that were stuck or overfilled, with which an episode was charged."""
     _stuck_groups: set[str] = field(default_factory=set)
     _alone: set[str] = field(default_factory=set)
     """Groups whose first such loss was while their worker played nothing else. One that happens beside others says little
     about these."""
+    _ended: int = 0
+    """Losses of workers that ended otherwise, with which an episode was charged, since it was played alone."""
     _ended_groups: set[str] = field(default_factory=set)
-    """Groups that ended their workers otherwise, which they are charged with only if they are played alone."""
 
     def begin(self, groups: Iterable[LeaseGroup]) -> None:
         """Notes episodes that are begun now, unless enough were begun before."""
@@ -59,8 +58,8 @@ class FirstTries:
         played nothing else.
         """
         groups = {lease.spec.group_id for lease in charged}
-        self.losses += 1
         if not is_stuck:
+            self._ended += 1
             self._ended_groups |= groups
             return
         self._stuck += 1
@@ -68,13 +67,22 @@ class FirstTries:
         self._stuck_groups |= groups
 
     @property
+    def losses(self) -> int:
+        """Returns the number of losses with which an episode was charged."""
+        return self._stuck + self._ended
+
+    @property
     def are_hopeless(self) -> bool:
         """Says whether the first tries are enough, and have all failed by the environment's own code."""
-        return self._have_failed or self._have_stuck or len(self._ended_groups) >= min(FIRST_ENDED, self.tasks)
+        return self._have_failed or self._have_stuck or self._have_ended
 
     @property
     def _have_failed(self) -> bool:
         return self._are_enough and len(self._failed) == len(self._begun)
+
+    @property
+    def _have_ended(self) -> bool:
+        return self._ended >= FIRST_ENDED and len(self._ended_groups) >= min(FIRST_ENDED, self.tasks)
 
     @property
     def _have_stuck(self) -> bool:
