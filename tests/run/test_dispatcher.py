@@ -174,12 +174,12 @@ def test_one_group_at_a_time_is_played_from_a_charge_until_one_comes_through() -
     """Others are lost with the worker that an episode blocks, so that none comes through beside it."""
     dispatcher = Dispatcher.of(specs(8, size=2))
     dispatcher.lease("a", 4)
-    assert not dispatcher.plays_one_group("a") and not dispatcher.is_probing
+    assert not dispatcher.is_probing
     [charged] = dispatcher.lose("a", journal_with(e0=JournaledEpisode(0, charged="it blocked"), e2=JournaledEpisode(0)))
     assert charged.spec.episode_id == "e0" and dispatcher.is_probing
     probe = dispatcher.lease("a", 4)
     assert ids(probe) == ["e2", "e3"], "of a task that is not charged"
-    assert dispatcher.plays_one_group("a") and dispatcher.lease("a", 4) == []
+    assert dispatcher.lease("a", 4) == []
     assert ids(dispatcher.lease("b", 4)) == ["e4", "e5"]
     dispatcher.mark_over("a", keys(probe))
     assert ids(dispatcher.lease("a", 4)) == ["e6", "e7"] and dispatcher.is_probing

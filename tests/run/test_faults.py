@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -325,9 +326,8 @@ def test_a_run_whose_every_episode_blocks_stops_early_and_says_what_to_do(
         cluster, tmp_path, ["blocks"] * 12, "limits.tool_deadline_s=30", "limits.call_deadline_s=20", of="Deadly"
     )
     assert ended.code == 1 and ended.summary["episodes"] < 12
-    assert (
-        "all of the first 3 tries failed by the environment's own code, the last or most often: the event" in ended.told
-    )
+    told = r"all of the first [34] tries failed by the environment's own code, the last or most often: the event"
+    assert re.search(told, ended.told), "the first three, and perhaps another that blocked before them"
     lost = [line for line in ended.told.splitlines() if "warning: worker" in line and "is lost: " in line]
     assert lost and "in tool blocks (faulty.py:" in lost[0] and "declare it with @tool(blocking=True)" in lost[0]
     assert "(raylet)" not in ended.told, "Ray's guesses are left out"

@@ -73,48 +73,59 @@ def test_a_row_that_is_lost_with_its_worker_has_not_failed() -> None:
     assert tally.is_hopeless
 
 
-def charged(tasks: list[int], is_stuck: bool, is_alone: bool, of: float = 100) -> Tally:
-    """Counts losses, each charged to an episode of a task."""
-    tally = tally_of([], {}, tasks=of)
+def charged(tasks: list[int], is_stuck: bool, of: int = 100, is_alone: bool = False) -> Tally:
+    """Counts losses, each charged to an episode of a task, in a run that has begun its first eight tasks."""
+    tally = tally_of(groups(min(of, 8)), {}, tasks=of)
     for task in tasks:
-        tally.first_tries.charge([Lease(EpisodeSpec("e", f"g{task}", "t", 0, 0, "{}"))], is_stuck, is_alone)
+        charge(tally, task, is_stuck, is_alone)
     return tally
 
 
-def test_three_that_blocked_their_workers_are_enough() -> None:
-    assert not charged([0, 1], is_stuck=True, is_alone=True).is_hopeless
-    tally = charged([0, 1, 2], is_stuck=True, is_alone=True)
+def charge(tally: Tally, task: int, is_stuck: bool = True, is_alone: bool = False) -> None:
+    tally.first_tries.charge([Lease(EpisodeSpec("e", f"g{task}", "t", 0, 0, "{}"))], is_stuck, is_alone)
+
+
+def test_the_first_three_that_blocked_their_workers_are_enough() -> None:
+    assert not charged([0, 1], is_stuck=True).is_hopeless
+    tally = charged([2, 0, 1], is_stuck=True)
     assert tally.is_hopeless and tally.first_tries.losses == FIRST_STUCK
     tally.add(receipt(9, failure=None))
     assert not tally.is_hopeless, "another came through"
 
 
-def test_those_that_block_beside_others_do_not_show_what_the_others_do() -> None:
-    tally = charged([0, 1, 2, 3, 4], is_stuck=True, is_alone=False)
-    assert not tally.is_hopeless
-    for task in (5, 6):
-        tally.first_tries.charge([Lease(EpisodeSpec("e", f"g{task}", "t", 0, 0, "{}"))], is_stuck=True, is_alone=True)
+def test_those_that_block_first_are_not_the_first() -> None:
+    """They block at once, beside others or on workers of their own, while the good ones wait for their models."""
+    tally = charged([3, 5, 6, 7, 0, 2], is_stuck=True)
+    assert not tally.is_hopeless, "task 1 may come through"
+    charge(tally, 1)
     assert tally.is_hopeless
 
 
+def test_three_that_blocked_their_workers_while_they_were_played_alone_are_enough() -> None:
+    """Suspects are tried one at a time, from both ends."""
+    assert not charged([0, 7], is_stuck=True, is_alone=True).is_hopeless
+    assert charged([0, 7, 1], is_stuck=True, is_alone=True).is_hopeless
+    assert not charged([0, 0, 7], is_stuck=True, is_alone=True).is_hopeless
+
+
 def test_the_repeats_of_a_task_that_blocks_are_one() -> None:
-    assert not charged([0, 0, 0, 0], is_stuck=True, is_alone=True).is_hopeless
-    assert not charged([0, 0, 0], is_stuck=True, is_alone=True, of=2).is_hopeless
-    assert charged([0, 0, 1], is_stuck=True, is_alone=True, of=2).is_hopeless
-    assert charged([0, 0, 0], is_stuck=True, is_alone=True, of=1).is_hopeless
+    assert not charged([0, 0, 0, 0], is_stuck=True).is_hopeless
+    assert not charged([0, 0, 0], is_stuck=True, of=2).is_hopeless
+    assert charged([0, 0, 1], is_stuck=True, of=2).is_hopeless
+    assert charged([0, 0, 0], is_stuck=True, of=1).is_hopeless
 
 
 def test_five_that_ended_their_workers_are_enough() -> None:
-    assert not charged([*range(FIRST_ENDED - 1)], is_stuck=False, is_alone=True).is_hopeless
-    assert charged([*range(FIRST_ENDED)], is_stuck=False, is_alone=True).is_hopeless
-    assert not charged([0] * FIRST_ENDED, is_stuck=False, is_alone=True).is_hopeless
+    assert not charged([*range(FIRST_ENDED - 1)], is_stuck=False).is_hopeless
+    assert charged([*range(FIRST_ENDED)], is_stuck=False).is_hopeless
+    assert not charged([0] * FIRST_ENDED, is_stuck=False).is_hopeless
 
 
 @pytest.mark.parametrize("is_stuck", [True, False])
 @pytest.mark.parametrize("left", [1, 2])
 def test_the_last_tasks_of_a_run_are_not_given_up(is_stuck: bool, left: int) -> None:
     """Else a run that is resumed for one deadly episode would stop, and be resumed, for ever."""
-    assert not charged([*range(left)], is_stuck=is_stuck, is_alone=True, of=left).is_hopeless
+    assert not charged([*range(left)], is_stuck=is_stuck, of=left).is_hopeless
 
 
 def test_nothing_is_hopeless_before_anything_was_tried() -> None:

@@ -135,12 +135,11 @@ class Commits:
             reason += f"; its code {did} in {last.place}: let such code run in a process of its own"
         self.last_loss = known[0] if known else reason
         has_progressed = journal is not None and self.dispatcher.shows_progress(journal)
-        plays_one = self.dispatcher.plays_one_group(worker)
         charges = self.dispatcher.lose(worker, journal, reason, is_placed)
         if charges:
             self.last_charge = charges[0].charged or ""
             is_stuck = bool(known) or (last is not None and last.crash is None)
-            self.tally.first_tries.charge(charges, is_stuck, plays_one)
+            self.tally.first_tries.charge(charges, is_stuck, is_alone=not known)
         self._losses.tell(worker, self.last_loss, None if ends_run else len(held) - len(charges))
         _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
         for receipt in self._uncommitted.pop(worker, {}).values():

@@ -131,10 +131,6 @@ class Dispatcher:
         """Says whether the worker holds a group that is played with no other beside it."""
         return any(one.lease.alone for one in self._held.get(worker, {}).values())
 
-    def plays_one_group(self, worker: str) -> bool:
-        """Says whether the worker plays the episodes of no more than one group."""
-        return len(_played(self._held.get(worker, {}).values())) <= 1
-
     @property
     def is_probing(self) -> bool:
         """Says whether each worker plays one group at a time: a journal charged an episode, and none has come through."""
@@ -324,11 +320,6 @@ class Dispatcher:
         charged = charged or charge
         alone = strikes >= SUSPECT_AFTER and charged is None
         return replace(again, charged=charged, alone=alone)
-
-
-def _played(held: Iterable[_Held]) -> set[str]:
-    """Returns the groups with an episode that is being played."""
-    return {one.lease.spec.group_id for one in held if not one.over and one.lease.charged is None}
 
 
 def _in_journal(held: _Held, journal: FencedFile | None) -> JournaledEpisode | None:

@@ -32,9 +32,8 @@ class FirstTries:
     _stuck: int = 0
     """Losses of workers that were stuck or overfilled, with which an episode was charged."""
     _stuck_groups: set[str] = field(default_factory=set)
-    _alone: set[str] = field(default_factory=set)
-    """Groups whose first such loss was while their worker played nothing else. One that happens beside others says little
-    about these."""
+    _stuck_alone: set[str] = field(default_factory=set)
+    """Those that were played alone, as suspects, which are tried one at a time. Others were found among many."""
     _ended: int = 0
     """Losses of workers that ended otherwise, with which an episode was charged, since it was played alone."""
     _ended_groups: set[str] = field(default_factory=set)
@@ -54,17 +53,17 @@ class FirstTries:
             self._failed.add(episode_id)
 
     def charge(self, charged: Sequence[Lease], is_stuck: bool, is_alone: bool) -> None:
-        """Notes a loss with which episodes are charged. `is_stuck`: the worker was stuck or overfilled. `is_alone`: it
-        played nothing else.
+        """Notes a loss with which episodes are charged. `is_stuck`: the worker was stuck or overfilled. `is_alone`: they were
+        played alone, as suspects.
         """
         groups = {lease.spec.group_id for lease in charged}
-        if not is_stuck:
+        if is_stuck:
+            self._stuck += 1
+            self._stuck_groups |= groups
+            self._stuck_alone |= groups if is_alone else set()
+        else:
             self._ended += 1
             self._ended_groups |= groups
-            return
-        self._stuck += 1
-        self._alone |= groups - self._stuck_groups if is_alone else set()
-        self._stuck_groups |= groups
 
     @property
     def losses(self) -> int:
@@ -86,8 +85,9 @@ class FirstTries:
 
     @property
     def _have_stuck(self) -> bool:
-        fewest = min(FIRST_STUCK, self.tasks)
-        return self._stuck >= FIRST_STUCK and len(self._stuck_groups) >= fewest and len(self._alone) >= fewest - 1
+        fewest, first = min(FIRST_STUCK, self.tasks), list(dict.fromkeys(self._begun.values()))[:FIRST_STUCK]
+        are_first = len(first) >= fewest and self._stuck_groups.issuperset(first)
+        return self._stuck >= FIRST_STUCK and (are_first or len(self._stuck_alone) >= fewest)
 
     @property
     def _are_enough(self) -> bool:
