@@ -127,6 +127,17 @@ def test_who_is_over_once_more_before_each_loss_gets_no_further() -> None:
     assert lease.charged is not None and "it was the only episode there: SIGTERM. Its code" in lease.charged
 
 
+def test_those_that_were_begun_first_are_played_first_after_charges() -> None:
+    """Else the first would be played last, and it would be late that it is known what becomes of them."""
+    dispatcher = Dispatcher.of(specs(8))
+    for worker, first in (("a", 0), ("b", 3)):
+        assert ids(dispatcher.lease(worker, 3)) == [f"e{n}" for n in range(first, first + 3)]
+    for worker, first in (("a", 0), ("b", 3)):
+        dispatcher.lose(worker, journal_with(**{f"e{first + 1}": JournaledEpisode(0, charged="it blocked")}))
+    leased = [dispatcher.lease(worker, 3) for worker in "cdefghij"]
+    assert [ids(groups) for groups in leased] == [[f"e{n}"] for n in range(8)]
+
+
 def lost_until_suspects(dispatcher: Dispatcher, room: int) -> None:
     for attempt in range(SUSPECT_AFTER):
         leased = ids(dispatcher.lease("a", room))

@@ -21,6 +21,7 @@ session can have a worker for itself.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -64,6 +65,8 @@ class Dispatcher:
     """Attempts in a row that were lost without progress, by episode id."""
     _ended: set[str] = field(default_factory=set)
     """Ids of episodes that were over in an earlier attempt, and not accepted. They can be played to their end."""
+    _begun: dict[str, int] = field(default_factory=dict)
+    """Numbers of the groups that were begun before one came through, in their order, by id."""
     _is_charged_beside: bool = False
     """True if a journal charged an episode, which may have been played beside others."""
     _has_come_through: bool = False
@@ -140,9 +143,9 @@ class Dispatcher:
         """Leases waiting groups to the worker until at least `room` of its episodes are leased and not over, or no
         group is left, and returns the new groups. Only whole groups are leased, so the last one may exceed `room`.
 
-        While `is_probing`, a worker gets one group at a time, and one of a task that was charged last, unless all its
-        episodes were: then they make rows at once. A group of suspects is leased only to a worker that holds nothing, when
-        no other group is waiting or none has come through. A worker with such a group gets no other one.
+        While `is_probing`, a worker gets one group at a time, in the order in which they were begun first. A group of
+        suspects is leased only to a worker that holds nothing, when no other group is waiting or none has come through. A
+        worker with such a group gets no other one.
         """
         held = self._held.setdefault(worker, {})
         if self.plays_alone(worker):
@@ -153,6 +156,9 @@ class Dispatcher:
             taken = self._next_groups((1 if self.is_probing else room) - sum(not one.over for one in held.values()))
         if not taken and not held and self.suspects:
             taken.append(self.suspects.popleft())
+        if not self._has_come_through:
+            for group in taken:
+                self._begun.setdefault(group[0].spec.group_id, len(self._begun))
         held.update((lease.spec.episode_id, _Held(lease)) for group in taken for lease in group)
         return taken
 
@@ -181,15 +187,20 @@ class Dispatcher:
     def _next(self) -> LeaseGroup | None:
         if not self.pending:
             return self.source() if self.source is not None else None
-        if self.is_probing:
-            of_one_kind = (
-                at for at, group in enumerate(self.pending) if len({bool(one.charged) for one in group}) == 1
-            )
-            self.pending.rotate(-(at := next(of_one_kind, 0)))
-            group = self.pending.popleft()
-            self.pending.rotate(at)
-            return group
-        return self.pending.popleft()
+        order = self._probing_order() if self.is_probing else [(False, 0.0)]
+        self.pending.rotate(-(at := order.index(min(order))))
+        group = self.pending.popleft()
+        self.pending.rotate(at)
+        return group
+
+    def _probing_order(self) -> list[tuple[bool, float]]:
+        """Returns by what the next of the pending groups is chosen: as they were begun, but for those of which a part is
+        charged, which are the last.
+        """
+        return [
+            (len({bool(one.charged) for one in group}) > 1, self._begun.get(group[0].spec.group_id, math.inf))
+            for group in self.pending
+        ]
 
     def mark_over(self, worker: str, episodes: Iterable[EpisodeKey]) -> list[EpisodeKey]:
         """Marks episodes of the worker as over. Returns those that were marked now; attempts that the worker does not
