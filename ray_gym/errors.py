@@ -14,7 +14,7 @@ import sys
 import sysconfig
 from asyncio import CancelledError
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, partial
@@ -291,6 +291,9 @@ def refused_writes(word: str, path: Path) -> Iterator[None]:
 
 def why_unwritten(path: Path, error: OSError) -> str:
     """Returns why a path can't be written: a link on its way that leads nowhere, or else the system's reason."""
-    links = (one for one in (path, *path.parents) if one.is_symlink() and not one.exists())
-    link = next(links, None)
-    return f"{link} is a link to {link.readlink()}, which is not there" if link else error.strerror or str(error)
+    if error.errno in (errno.ENOENT, errno.EEXIST, errno.ENOTDIR):
+        with suppress(OSError):
+            links = (one for one in (path, *path.parents) if one.is_symlink() and not one.exists())
+            if (link := next(links, None)) is not None:
+                return f"{link} is a link to {link.readlink()}, which is not there"
+    return error.strerror or str(error)

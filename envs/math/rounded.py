@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from sympy import Abs, Add, Expr, Mul, Number, NumberSymbol, Pow, binomial, exp, factorial, log, preorder_traversal
+from sympy import Abs, Add, Expr, Mul, Number, NumberSymbol, Pow, binomial, exp, factorial, log, postorder_traversal
+from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import InverseTrigonometricFunction, TrigonometricFunction
 
 _DECIMAL = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+")
 _NEARLY = re.compile(r"\\approx(?:eq)?(?![A-Za-z])|[\u2248\u2245]")
 _QUICK = (Number, NumberSymbol, Add, Mul, Pow, Abs, log, TrigonometricFunction, InverseTrigonometricFunction)
-_POWERS = (Pow, exp, factorial, binomial)
+_POWERS = (Pow, exp, factorial, binomial, HyperbolicFunction)
 _LARGEST_EXPONENT = 1000
 _MOST_DIGITS = 100
 """Most digits of a value before its point, or zeros behind it."""
@@ -29,13 +30,18 @@ def exact_and_rounded(box: str) -> tuple[str, str] | None:
 
 def is_quick(value: Expr) -> bool:
     """Says whether a value is computed at once: one of numbers, roots, logarithms, functions of angles, and powers and the like
-    whose exponents are small, and are no powers.
+    with small exponents.
     """
-    parts = list(preorder_traversal(value))
-    exponents = [one for part in parts if isinstance(part, _POWERS) for one in part.args[isinstance(part, Pow) :]]
+    parts = list(postorder_traversal(value))
+    exponents = (one for part in parts if isinstance(part, _POWERS) for one in part.args[isinstance(part, Pow) :])
     return all(isinstance(part, _QUICK + _POWERS) for part in parts) and all(
-        not one.has(*_POWERS) and abs(one.evalf()) <= _LARGEST_EXPONENT for one in exponents
-    )
+        map(_is_small, exponents)
+    )  # inner ones first
+
+
+def _is_small(exponent: Expr) -> bool:
+    number = exponent.evalf()
+    return isinstance(number, Number) and number.is_finite is True and abs(number) <= _LARGEST_EXPONENT
 
 
 def asks_to_round(question: str) -> bool:

@@ -39,3 +39,14 @@ def is_cancelled() -> bool:
     """Says whether this task is being cancelled, rather than that the author's code raised CancelledError."""
     task = running_task()
     return task is not None and task.cancelling() > 0
+
+
+def is_end_from_outside(error: BaseException, task: asyncio.Task[Any] | None) -> bool:
+    """Says whether an exception out of an author's code ends that from outside: its task is being cancelled, or its
+    coroutine is being closed, which another task does than the one in which it ran.
+
+    `task`: the task in which the code began (`running_task`).
+    """
+    if isinstance(error, GeneratorExit):
+        return task is None or running_task() is not task
+    return isinstance(error, asyncio.CancelledError) and is_cancelled()

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
+from ray_gym.aio.leaked import is_end_from_outside, running_task
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind, code_place
 from ray_gym.hosting.affinity import Transport
 from ray_gym.load_object import load_object
@@ -67,13 +68,14 @@ class ScriptedModel:
             raise EpisodeFailure(FailureKind.DATA, "response_format", "a scripted model can't follow one; leave it out")
         if self._delay_s:
             await asyncio.sleep(self._delay_s)
+        task = running_task()
         try:
             rngs = (random.Random(request.seed),) if self._takes_rng else ()
             answer = self._player(request, *rngs, **self._arguments)
             message = await answer if inspect.isawaitable(answer) else answer
-        except (asyncio.CancelledError, GeneratorExit):
-            raise
         except BaseException as error:
+            if is_end_from_outside(error, task):
+                raise
             raise EpisodeFailure.of(Failure.of(error, "scripted player", code=self._player)) from error
         return Completion(self._checked(message))
 

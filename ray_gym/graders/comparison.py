@@ -54,10 +54,11 @@ _BOX = re.compile(r"\\boxed ?\{([^{}\n]{0,40})\}")
 _FRAME = re.compile(r"\[The (?:Begin of ([A-Za-z ]{1,40})|End of [A-Za-z ]{1,40})\]\s{0,9}")
 """Lines around scores and ranking, as the models that write boxes have them."""
 _BELOW = r"[ \t*_:]{0,9}\n\s{0,9}"
-_TWO_SCORES = r"[*_(\[]{0,4}\d(?:/5)?[ \t*_,;|&]{1,9}(?:and[ \t]{1,9})?\d(?:/5)?[^\w\n]{0,9}$"
+_TWO_SCORES = r"[^\w\n]{0,9}\d(?:/5)?[ \t*_,;|&]{1,9}(?:and[ \t]{1,9})?\d(?:/5)?[^\w\n]{0,9}$"
+_ONE_RANK = r"[^\w\n]{0,9}\d(?:[ \t]\([^()\n]{1,60}\))?[^\w\n]{0,9}$"
 _TITLE = re.compile(
     rf"^[ \t*_#]{{0,9}}((?:individual )?scores(?={_BELOW}{_TWO_SCORES})"
-    rf"|ranking(?: score)?(?={_BELOW}[*_(\[]{{0,4}}\d[^\w\n]{{0,9}}$)){_BELOW}",
+    rf"|ranking(?: score)?(?={_BELOW}{_ONE_RANK})){_BELOW}",
     re.IGNORECASE | re.MULTILINE,
 )
 """Title on a line of its own above a line with the two scores, or the ranking, alone: a list's numbers are none."""

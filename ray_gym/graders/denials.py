@@ -36,16 +36,18 @@ _SAYS_NO = re.compile(
 """Answer that itself says that something is not so."""
 _SAYS_THE_SAME = re.compile(
     rf"[\s*_>\"'.:,;]*(?:(?:this|that|it)(?:['\u2019]s|\s+(?:is|was))\s+(?:\w{{1,30}}ly\s+)?{WRONG}"
-    r"|not\strue)(?P<rest>.{0,2000})",
+    r"|not\strue)(?![^\n]{0,200}\b(?:answer|correct|right|should|actually|instead|wait|let\sme|reconsider|recheck|it['\u2019]s|it\sis|[a-z]\s?=))"
+    r"(?P<rest>.{0,2000})",
     re.IGNORECASE | re.DOTALL,
 )
-"""Words that say of the same matter that it is not so, and what is behind them."""
+"""Words that say of the same matter that it is not so, and what is behind them: on their line, no words of another answer."""
 _GIVES_ANOTHER = re.compile(
-    r"\b(?:yes|yeah|yep|(?<!not\s)true|answer|correct|right|should|actually|instead|wait|let\sme|reconsider|recheck|choose|pick"
-    r"|option|it['\u2019]s|it\sis|[a-z]\s?=)|\\(?:boxed|fbox)|(?-i:(?<![\w'\u2019])(?:A(?!\s[a-z])|[B-HJ])(?![\w'\u2019]))",
+    r"\b(?:yes|yeah|yep|(?<!not\s)true|actually|instead|wait|let\sme|reconsider|recheck)\b|\\(?:boxed|fbox)"
+    r"|\b(?:answer|option|choose|pick|so|thus|hence|therefore)(?:\sis\b)?[^\w\n]{0,9}(?-i:[A-J])(?!['\u2019]|\w|\s[a-z])"
+    r"|(?<!\w)(?-i:[A-J])\)?\sis\s(?:the\s)?(?:right|correct)\b|\A[,;:.!]{0,2}\s{1,3}\(?(?-i:[A-J])\W{0,9}\Z",
     re.IGNORECASE,
 )
-"""Words that may give, or look for, another answer than `no`; and the letter of an option."""
+"""Words that give, or look for, another answer than `no`, also an option by its letter."""
 _STRUCK = re.compile(
     r"(?<![\w,;)\]}])~~(?=[^\s~])[^~\n]{0,500}~~(?![\w\\])|<(del|strike)>[^<]{0,500}</\1>|(?:\w[\u0335-\u0338])+"
     r"|\\(?:[bx]?cancel|sout|xout|st)\s?\{(?:[^{}]|\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+\}){0,500}+\}"

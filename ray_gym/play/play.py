@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import time
 import traceback
@@ -13,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from ray_gym.aio.clock import ActiveClock, share_clock
-from ray_gym.aio.leaked import is_cancelled, no_leaked_cancellation, running_task
+from ray_gym.aio.leaked import is_end_from_outside, no_leaked_cancellation, running_task
 from ray_gym.config.interpolations import failure_unfilled
 from ray_gym.environment import Environment
 from ray_gym.episode.awaiting import require_awaited
@@ -352,9 +351,7 @@ class blame_environment:
             if own is not error:
                 raise own from error
             return
-        if isinstance(error, GeneratorExit) and (self._task is None or running_task() is not self._task):
-            return  # the coroutine is being closed: the author's code did not raise it
-        if isinstance(error, asyncio.CancelledError) and is_cancelled():
+        if is_end_from_outside(error, self._task):
             return
         if isinstance(error, SandboxGone):
             raise EpisodeFailure(FailureKind.INFRA, "sandbox", str(error)) from error

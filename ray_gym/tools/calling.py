@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-from ray_gym.aio.leaked import is_cancelled, no_leaked_cancellation, running_task
+from ray_gym.aio.leaked import is_end_from_outside, no_leaked_cancellation, running_task
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind, leaves
 from ray_gym.messages import ToolCall
 from ray_gym.sandbox.sandbox import SandboxGone, SandboxRefused
@@ -73,9 +72,7 @@ async def call_tool(
     except (EpisodeFailure, EpisodeOver):
         raise
     except BaseException as error:
-        if isinstance(error, GeneratorExit) and running_task() is not task:
-            raise  # the coroutine is being closed
-        if isinstance(error, asyncio.CancelledError) and is_cancelled():
+        if is_end_from_outside(error, task):
             raise
         if isinstance(error, BaseExceptionGroup) and (told := engines_own(error)) is not None:
             raise told from error

@@ -116,6 +116,8 @@ def test_what_has_not_is_not(text: str) -> None:
         "**Scores**\n3, 4\n\n**Ranking**\n5",
         "Scores:\n3, 4\nRanking:\n5",
         "## Scores\n\n**3/5 and 4/5**\n## Ranking\n(5)",
+        "Scores:\n$3, 4$\nRanking: 5",
+        "Scores:\n> 3, 4\nRanking:\n5 (second better)",
         "Scores:\n[3, 4]\nRanking: 5\n\n## Ranking\n1. Response 2 is better",
         "[The Begin of Analysis on Response 1]\nGood, 5 of 5.\n[The End of Analysis on Response 1]\n"
         "[The Begin of Individual Scores]\n\\boxed{3, 4} \n[The End of Individual Scores]\n\n"

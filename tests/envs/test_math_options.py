@@ -87,7 +87,7 @@ def test_options_are_three_letters_in_order(question: str, letters: str) -> None
         ("1101_3", "Write 13 in binary.", 0),
         ("1101_2", "Convert 1101 from base 2 to base 10.", 0),
         ("1101_2", "Convert 13 from base 10 to base 2.", 1),
-        ("1101_2", "The number 13 is written in base 2. What is its value?", 0),
+        ("1101_2", "How is 13 written in base 2?", 1),
         ("1101_2", "In two days, how many are there?", 0),
         ("1101_2", "", 0),
     ],

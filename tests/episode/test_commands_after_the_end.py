@@ -42,7 +42,7 @@ async def test_a_command_after_the_end_is_a_fault_of_score(environment: type[Alo
     assert "EpisodeOver: completed" in failure.message and failure.message.endswith("asked by `episode.ask` here")
 
 
-@pytest.mark.parametrize("raised", [SystemExit, KeyboardInterrupt, BaseException])
+@pytest.mark.parametrize("raised", [SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError])
 async def test_a_scripted_player_that_raises_what_is_no_error_is_named(raised: type[BaseException]) -> None:
     def leave(request: CompletionRequest, rng: random.Random) -> Message:
         raise raised(1)

@@ -60,6 +60,9 @@ def test_an_answer_line(text: str, answer: str | None) -> None:
         ("No", "\\boxed{\\text{No}} It is wrong since 7 is prime. So yes", 0),
         ("No", "\\boxed{\\text{No}} That's false.\n\n**Answer:** Yes", 0),
         ("False", "\\boxed{\\text{False}}\n\nThat is wrong: True.", 0),
+        ("No", "\\boxed{\\text{No}}\n\nThis is wrong: 91 is 7 times 13.\n\nIt is composite.", 1),
+        ("No", "\\boxed{\\text{No}}\n\nThis is not true.\n\nCounterexample: n = 4.", 1),
+        ("No", "\\boxed{\\text{No}}\n\nThis is false.\n\nSet B is empty. The final answer is no.", 1),
     ],
 )
 def test_a_box(expected: str, answer: str, reward: float) -> None:

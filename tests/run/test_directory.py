@@ -17,7 +17,7 @@ import pytest
 
 from ray_gym.config.file import read_config
 from ray_gym.config.sections import OutputSection, RunConfig
-from ray_gym.errors import RunFailed, UserError
+from ray_gym.errors import RunFailed, UserError, why_unwritten
 from ray_gym.record.schema import SCHEMA
 from ray_gym.run.directory.commit_order import name_when_staged, number_of
 from ray_gym.run.directory.directory import (
@@ -119,6 +119,11 @@ def test_a_link_that_leads_nowhere_is_no_run(tmp_path: Path, folder: str) -> Non
     with pytest.raises(UserError, match=r"output\.journal_dir: can't make .*gone is a link to nowhere"):
         new(config(tmp_path, name="mine").model_copy(update={"output": output}))
     assert (tmp_path / "gone").is_symlink() and not (tmp_path / "nowhere").exists()
+
+
+def test_a_path_that_cannot_be_looked_into_is_told_as_the_system_does(tmp_path: Path) -> None:
+    for number in (errno.ENAMETOOLONG, errno.EACCES, errno.ENOENT):
+        assert why_unwritten(tmp_path / ("a" * 300) / "it", OSError(number, "no")) == "no"
 
 
 def test_the_config_that_is_kept_reads_back_the_same(directory: RunDirectory, tmp_path: Path) -> None:

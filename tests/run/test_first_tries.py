@@ -124,7 +124,7 @@ def test_five_that_ended_their_workers_are_enough() -> None:
 @pytest.mark.parametrize("is_stuck", [True, False])
 @pytest.mark.parametrize("left", [1, 2])
 def test_the_last_tasks_of_a_run_are_not_given_up(is_stuck: bool, left: int) -> None:
-    """Else a run that is resumed for one deadly episode would stop, and be resumed, for ever."""
+    """Otherwise a run would stop each time that it is resumed for its one deadly episode."""
     assert not charged([*range(left)], is_stuck=is_stuck, of=left).is_hopeless
 
 

@@ -33,7 +33,7 @@ class FirstTries:
     """Losses of workers that were stuck or overfilled, with which an episode was charged."""
     _stuck_groups: set[str] = field(default_factory=set)
     _stuck_alone: set[str] = field(default_factory=set)
-    """Those that were played alone, as suspects, which are tried one at a time. Others were found among many."""
+    """Groups that were played alone, as suspects, which are tried one at a time. Others were found among many."""
     _ended: int = 0
     """Losses of workers that ended otherwise, with which an episode was charged, since it was played alone."""
     _ended_groups: set[str] = field(default_factory=set)
