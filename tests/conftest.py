@@ -43,10 +43,19 @@ PATIENT = {
 
 def free_port() -> int:
     """Returns a free port that the system gives to nobody by itself: Ray's many processes ask it for ports."""
+    [port] = free_ports(1)
+    return port
+
+
+def free_ports(count: int) -> list[int]:
+    """Returns such ports, no two of which are the same."""
+    free: list[int] = []
     for port in random.SystemRandom().sample(range(20_000, 32_000), 100):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
-            return port
+            free.append(port)
+        if len(free) == count:
+            return free
     raise OSError("no free port")
 
 
@@ -99,7 +108,7 @@ def standing_cluster(
     `more` are further environment variables; `python` is the interpreter of another environment whose Ray is started.
     """
     directory = tempfile.mkdtemp(prefix="ray_gym_test_")  # short: Ray puts sockets below it
-    port, dashboard = free_port(), free_port()
+    port, dashboard, agent = free_ports(3)
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
     path = f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"  # jobs run the python that is first on it
     environment = {
@@ -118,9 +127,8 @@ def standing_cluster(
         f"--dashboard-port={dashboard}",
         f"--temp-dir={directory}",
     ]
-    agent = f"--dashboard-agent-listen-port={free_port()}"  # its own one is taken while another cluster is up, and jobs need it
     limits = [
-        agent,
+        f"--dashboard-agent-listen-port={agent}",  # its own one is taken while another cluster is up, and jobs need it
         "--num-cpus=4",
         "--object-store-memory=200000000",
         "--disable-usage-stats",
