@@ -23,10 +23,15 @@ _NAMES_NOTHING = frozenset(
     {"is", "are", "not", "no", "wrong", "negative", "minus", "below", "squared", "cubed", "factorial", "more", "less"}
 )
 """Words that name nothing, though they may stand behind `how many`."""
-_ORDINARY = frozenset({"old", "left", "remaining", "each", "total", "altogether", "all", "apiece", "per"}) | frozenset(
-    {"of", "a", "an", "the", "in", "and", "or", "different", "distinct", "possible", "such"}
-)
+_ORDINARY = frozenset(
+    {"old", "left", "remaining", "each", "total", "altogether", "all", "apiece", "per", "away"}
+) | frozenset({"of", "a", "an", "the", "in", "and", "or", "different", "distinct", "possible", "such"})
 """Words of ordinary endings, which need not be in the question."""
+_WHOLE = frozenset({"full", "whole", "complete", "entire"})
+"""Ordinary words, too, unless the question has `_NOT_WHOLE`, or counts things of a kind (`_is_of_another_kind`)."""
+_NOT_WHOLE = re.compile(r"(?i:\b(?:not|empty|half|incomplete|partial\w*|partly|broken)\b|n['\u2019]t\b)")
+_FROM = re.compile(r"(?i:(?<=[a-z])\s+(?:away\s+)?(from\s[a-z'\u2019 ]{1,60})\Z)")
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
 _ASKS_FOR_WAYS = re.compile(r"\b(?:how\s+many|number\s+of)\b[^.?!]{0,40}\bways\b", re.IGNORECASE)
 _WAYS = frozenset({"way", "combination", "possibility", "arrangement", "choice", "selection"})
 """Words, in the singular, of which each names what a question for ways counts."""
@@ -79,8 +84,6 @@ def is_ending(words: str, expected: str, question: str, is_last: bool = True) ->
 
     `is_last`: whether nothing stands behind the words. An expected answer with words of its own allows no others.
     """
-    if words == "M" and _ASKS_FOR_MOLARITY.search(question):
-        return True
     if powers_of(_PER.sub("", words)) is not None or words in {text.strip() for text in _TEXT.findall(expected)}:
         return True
     if not _PLAIN_WORDS.fullmatch(words):
@@ -91,12 +94,32 @@ def is_ending(words: str, expected: str, question: str, is_last: bool = True) ->
         return True
     if not is_last or _is_of_another_kind(_WORD.findall(words.lower()), question):
         return False
+    words = _without_place(words, question)
+    if powers_of(words) is not None:
+        return True
     named = [word.lower() for word in _LETTERS.findall(_COMMAND.sub(" ", expected)) if len(word) > 1]
     known = {*counted, *named} if named else {word.lower() for word in _WORD.findall(question)}
+    known |= _WHOLE if not named and not _NOT_WHOLE.search(question) else frozenset()
     known |= _WAYS if not named and _ASKS_FOR_WAYS.search(question) else frozenset()
     return (not named and _is_a_phrase(words, question)) or _names_what_is_known(
         _WORD.findall(words.lower()), set(_singular(known)), _COMPARED.search(question), has_units=not named
     )
+
+
+def _without_place(words: str, question: str) -> str:
+    """Returns words of an ending without `from` and a place, if the question's sentence that asks has these, too:
+    `miles from home`, of `How far is he from home?`.
+    """
+    found = _FROM.search(words)
+    asking = [one for one in _SENTENCE.split(question.strip()) if one.endswith("?")] or [question]
+    place = "" if found is None else " ".join(found[1].lower().split())
+    is_asked = place and re.search(rf"\b{re.escape(place)}(?![\w'\u2019])", " ".join(asking[-1].lower().split()))
+    return words[: found.start()] if found is not None and is_asked else words
+
+
+def asks_for_molarity(question: str) -> bool:
+    """Says whether M is mol per litre in an answer to a question, and no million."""
+    return _ASKS_FOR_MOLARITY.search(question) is not None
 
 
 def may_name(words: str) -> bool:

@@ -11,7 +11,7 @@ from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.number_words import cardinal
 from ray_gym.envs.math.rows import as_list, with_plain_breaks
 from ray_gym.envs.math.scripts import with_latin_units
-from ray_gym.envs.math.unit_table import MONEY_CODES
+from ray_gym.envs.math.unit_table import MONEY_CODES, powers_of
 from ray_gym.envs.math.units import with_slashes
 from ray_gym.envs.math.whole import with_plain_letters
 
@@ -145,6 +145,11 @@ _FONT = re.compile(
     r"\{((?:[\w ./]|\^(?:\{\s?-?\d\s?\}|-)?)+)\}"
     r"|\{\s*\\rm\s([\w ./^]+)\}"
 )
+_FONT_OF_PRODUCT = re.compile(
+    r"(?<=[\d)}])(?P<space>\s{0,3})\\(?:mathrm|mathsf|text(?:rm)?|mbox)\s?"
+    r"\{(?P<unit>(?=[^{}]*\\(?:cdot|mu))(?:[A-Za-z0-9 /*()-]|\$?\\(?:cdot|mu)(?![A-Za-z])\$?|\^(?:\{\s?-?\d\s?\}|-?\d))+)\}"
+)
+"""Unit behind a number in one font, with dots between its factors or mu for micro."""
 _BRACED_POWER = re.compile(r"\^\{\s?(-?\d)\s?\}")
 _DEEPEST = 3
 """Largest number of commands of dress within one another that are read."""
@@ -239,7 +244,7 @@ def tidy(text: str) -> str:
     plain = _FUNCTION.sub(r"\\\1 ", _ORDINAL.sub("", plain))
     spaced = _SPACE.sub(" ", _GROUPED.sub("", _DECIMALS.sub(_without_gaps, plain)))
     spaced = _ANGSTROM.sub(r"\1\\text{angstrom}", _DEGREE.sub(r"^{\\circ}", spaced))
-    fonted = _UNIT_IN_BRACES.sub(r"\1", _FONT.sub(_unfonted, spaced))
+    fonted = _UNIT_IN_BRACES.sub(r"\1", _FONT.sub(_unfonted, _FONT_OF_PRODUCT.sub(_unit_in_text, spaced)))
     in_text = _OHM.sub(_in_ohms, _MICRO.sub(r"\1\\text{u\2}", with_latin_units(fonted)))
     return with_slashes(in_text)
 
@@ -279,6 +284,13 @@ def _unfonted(found: re.Match[str]) -> str:
     is_number = inside in _CONSTANTS or inside[:1].isdigit()
     unit = _BRACED_POWER.sub(r"^\1", found[1] or found[2])
     return inside if is_number else f"\\text{{{unit}}}"
+
+
+def _unit_in_text(found: re.Match[str]) -> str:
+    """Returns a product of units as LaTeX's text, with stars for its dots; others as they are."""
+    plain = re.sub(r"\\mu\s?", "u", re.sub(r"\s?\\cdot\s?", "*", found["unit"].replace("$", "")))
+    unit = _BRACED_POWER.sub(r"^\1", plain)
+    return found[0] if powers_of(unit) is None else f"{found['space']}\\text{{{unit}}}"
 
 
 def with_commas_alike(expected: str, box: str) -> tuple[str, str]:

@@ -39,35 +39,53 @@ _PARTS = {
     **{"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8},
     **{"ninth": 9, "tenth": 10},
 }
-_FRACTION = re.compile(rf"(?:\\text\{{\s?)?([a-z]{{3,9}})[ -](?:a\s)?({'|'.join(_PARTS)})s?\s?\}}?\.?", re.IGNORECASE)
-"""Fraction in words: two thirds."""
-_SAID_TWICE = re.compile(r"(\d{1,2})\s{0,3}(?:\\text\{\s{0,3})?\(([A-Za-z -]{3,20})\)\s{0,3}\}?")
-"""Number with itself in words behind it."""
+_FRACTION = re.compile(
+    r"(?:\\text\{\s?)?(?P<minus>(?:negative|minus)\s)?(?:(?P<whole>[a-z]{3,9}(?:[ -][a-z]{3,5})?)\sand\s)?"
+    rf"(?:(?P<over>an?|[a-z]{{3,9}})[ -](?:a\s)?(?P<part>{'|'.join(_PARTS)})s?|half)\s?\}}?\.?",
+    re.IGNORECASE,
+)
+"""Fraction in words: two thirds, a half, two and a half."""
+_SAID_TWICE = re.compile(
+    r"(\d{1,2})\s{0,3}(?:\\text\{\s{0,3})?\(([A-Za-z -]{3,20})\)\s{0,3}\}?"
+    r"|(?:\\text\s?\{\s{0,3})?([A-Za-z -]{3,20}?)\s{0,3}(?:\}\s{0,3})?\((\d{1,2})\)\s{0,3}\}?"
+)
+"""Number with itself in words behind it, or before it."""
 _MOST_WORDS = 3
 """Largest number of number words one behind the other, as in `5 hundred thousand`."""
 
 
 def with_digits(expression: str, counted: Set[str] = frozenset()) -> str:
     """Returns an expression whose number words behind numbers are digits, as is one that is a number below 100 in
-    words, also behind the number itself: `12 (twelve)`. So is a fraction in words, `two thirds`.
+    words, also behind the number itself or before it: `12 (twelve)`. So is a fraction in words, `two thirds`.
     Words that the question counts (`How many dozen`) are units, and stay.
 
     `counted`: words in lower case.
     """
-    if (value := cardinal(expression)) is not None:
-        return str(value)
-    parts = _FRACTION.fullmatch(expression.strip())
-    if parts is not None and (over := _CARDINALS.get(parts[1].lower(), 0)):
-        return number(Fraction(over, _PARTS[parts[2].lower()]))
+    if (value := in_words(expression)) is not None:
+        return number(value)
     twice = _SAID_TWICE.fullmatch(expression.strip())
-    if twice is not None and cardinal(twice[2]) == int(twice[1]):
-        return twice[1]
+    if twice is not None and cardinal(twice[2] or twice[3]) == int(digits := twice[1] or twice[4]):
+        return digits
     for _ in range(_MOST_WORDS):
         written = _SCALED.sub(lambda found: _scaled(found, counted), expression)
         if written == expression:
             break
         expression = written
     return expression
+
+
+def in_words(text: str) -> Fraction | None:
+    """Returns the number, from -99 to 99, or the fraction that a text is in words; None for anything else."""
+    found = _FRACTION.fullmatch(text.strip())
+    if found is None:
+        units = cardinal(text)
+        return None if units is None else Fraction(units)
+    whole = cardinal(found["whole"] or "zero")
+    over = 1 if (found["over"] or "a").lower() in ("a", "an") else _CARDINALS.get(found["over"].lower(), 0)
+    if whole is None or not over:
+        return None
+    value = whole + Fraction(over, _PARTS[(found["part"] or "half").lower()])
+    return -value if found["minus"] else value
 
 
 def cardinal(text: str) -> int | None:

@@ -13,6 +13,7 @@ _MARK = re.compile(_LETTER)
 _CHOICE = re.compile(rf"(?:{_LETTER}|([A-J])(?![A-Za-z]))[\s~:]*(.*)", re.DOTALL)
 _ONE_TEXT = re.compile(r"\\text\s?\{([^{}]*)\}")
 _SPACE = re.compile(r"\\(?:q?quad|enspace|thinspace|newline|hspace\*?\s?\{[^{}]*\})(?![A-Za-z])|\\\\|\\[ ,;:!]|[~$]")
+_REASON = re.compile(r"[\s,;]+(?:because|since)\b.*", re.DOTALL)
 _FEWEST = 3
 """Least number of options; fewer marks may be of something else."""
 
@@ -31,8 +32,10 @@ def options_in(question: str) -> dict[str, str]:
 
 
 def choice_in(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
-    """Returns the letter of an option with which a bare answer begins, or None, and what is behind it, or all of it."""
-    bare = _bare(answer)
+    """Returns the letter of an option with which a bare answer begins, or None, and what is behind it, or all of it, up
+    to a reason.
+    """
+    bare = _REASON.sub("", _bare(answer))
     if (whole := _ONE_TEXT.fullmatch(bare)) is not None and not _CHOICE.fullmatch(bare):
         bare = whole[1].strip()
     found = _CHOICE.fullmatch(bare)

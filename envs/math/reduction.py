@@ -10,11 +10,14 @@ from itertools import pairwise
 from typing import Any
 
 from sympy import (
+    Abs,
     Add,
     Basic,
     Derivative,
     Eq,
     Float,
+    I,
+    Integer,
     Integral,
     Limit,
     MatrixBase,
@@ -80,7 +83,8 @@ def is_left_to_solve(written: Any, expected: Any) -> bool:
     if not all(_is_solved(relation) for relation in wanted):
         return False
     return not all(
-        _is_solved(relation) or (not wanted and isinstance(relation, Eq) and _is_name(relation.lhs))
+        _is_solved(relation)
+        or (not wanted and isinstance(relation, Eq) and (_is_name(relation.lhs) or _holds_for_i(relation)))
         for relation in _relations(written)
     )
 
@@ -104,6 +108,7 @@ def to_exact(written: Any) -> Any:
     it has an i, with one symbol for each letter, of which math-verify makes two, by what is before the i.
     """
     if isinstance(written, Basic | MatrixBase) and any(one.name == "i" for one in written.free_symbols):
+        written = equations[-1] if len(equations := _chain(written)) > 1 else written
         written = written.xreplace({one: Symbol(one.name) for one in written.free_symbols})
     return _with_fractions(written)
 
@@ -121,10 +126,21 @@ def _with_fractions(written: Any) -> Any:
     return written.func(*parts, evaluate=False) if isinstance(written, Eq) else written.func(*parts)
 
 
+def _holds_for_i(equation: Eq) -> bool:
+    """Says whether i is the only letter of an equation, and it holds for the imaginary unit: `|3+4i| = 5`."""
+    if {one.name for one in equation.free_symbols} != {"i"}:
+        return False
+    both = Tuple(*map(to_exact, (equation.lhs, equation.rhs)))
+    if not all(map(_is_quick_number, both.xreplace(dict.fromkeys(both.free_symbols, Integer(1))))):
+        return False
+    one, other = both.xreplace(dict.fromkeys(both.free_symbols, I))
+    return bool(abs((one - other).evalf()) < _NOTHING)
+
+
 def _is_quick_number(side: Basic) -> bool:
     parts = list(preorder_traversal(side))
     bounded = [part.args[-1] for part in parts if isinstance(part, Pow | factorial)]
-    return all(isinstance(part, Number | NumberSymbol | Add | Mul | Pow | factorial) for part in parts) and all(
+    return all(isinstance(part, Number | NumberSymbol | Add | Mul | Pow | Abs | factorial) for part in parts) and all(
         isinstance(one, Number) and abs(one) <= _LARGEST_EXPONENT for one in bounded
     )
 

@@ -94,6 +94,7 @@ _SAME: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r"(?:\bUS\s?)?\\?\$"), " $ "),
     (re.compile(r"\\cdot(?![A-Za-z])|\*|(?<=[A-Za-z])-(?=[A-Za-z])"), " "),
     (re.compile(r"(?<![A-Za-z])([kcm]?m)([sh])(?=\s?\^\s?\{?\s?-)"), r"\1 \2"),
+    (re.compile(r"(?<=[A-Za-z\d])\s?/\s?\(([^()/]*)\)\s*\Z"), r"/\1"),
     (re.compile("\u00b2"), "^2"),
     (re.compile("\u00b3"), "^3"),
     (re.compile("[\u00b5\u03bc]"), "u"),

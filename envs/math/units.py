@@ -25,7 +25,7 @@ NUMBER_AND_UNIT = re.compile(
 """Number with words or symbols of units behind it; the groups have the number, the words and the symbols. Symbols of one
 letter, which may be a variable, have a space before.
 """
-_TEXT = rf"\\text\{{[A-Za-z ^\d/.*%$¢€£¥₹₩\u00b2\u00b3\u00b5\u03bc-]+\}}{_POWER}"
+_TEXT = rf"\\text\{{[A-Za-z ^\d/.*()%$¢€£¥₹₩\u00b2\u00b3\u00b5\u03bc-]+\}}{_POWER}"
 _TEXTS = rf"{_TEXT}(?:\s?(?:(?:\\cdot|/)\s?)?{_TEXT}){{0,3}}"
 _OVER_TEXTS = re.compile(rf"(?<=[\w)}}\] ]) ?{_OVER}\{{\s?({_TEXTS})\s?\}}\s?\{{\s?({_TEXTS})\s?\}}")
 _NUMBER_AND_TEXT = re.compile(rf"((?:(?!\\text\{{).)*(?:[\d)}}\]]|\\pi))\s{{0,3}}({_TEXTS})")
@@ -51,6 +51,8 @@ _MICRO = re.compile(
     rf"({_NUMBER})\s{{0,3}}\\mu\s{{0,3}}([A-Za-z]{{1,3}})(\^(?:[1-4]|\{{\s?-?[1-4]\s?\}}))?(?:\s?/\s?([A-Za-z]{{1,3}}))?"
 )
 """Number with a Greek mu before what may be a unit, or a variable."""
+_MOLAR = re.compile(rf"({_NUMBER})\s{{0,3}}(?:(?<=\s)|\\text\{{\s?)([mun\u00b5\u03bc]?)M\s?\}}?")
+"""Number with M for mol per litre behind it, which may also be a variable, or a million."""
 _MU_AS_FACTOR = re.compile(rf"{_NUMBER}\\mu")
 _PER_TEXT = re.compile(r"(?<=\d)\s?/\s?(?:\\text\{([^{}]*)\}|([A-Za-z]{2,20})\Z)")
 _SLASHED = re.compile(rf"{_OVER}\{{([^{{}}]*)\}}\s?\{{([^{{}}]*)\}}")
@@ -98,6 +100,18 @@ def with_micro_units(expected: str, answer: str) -> tuple[str, str]:
     ):
         return micro[0] or expected, micro[1] or answer
     return expected, answer
+
+
+def with_molar_units(expected: str, answer: str, is_asked: bool) -> tuple[str, str]:
+    """Returns two bare expressions with `mol/L` for M, if both are numbers with it, or `is_asked`, a question for molarity."""
+    found = [_MOLAR.fullmatch(text) for text in (expected, answer)]
+    if not is_asked and None in found:
+        return expected, answer
+    one, other = (
+        text if molar is None else rf"{molar[1]} \text{{{molar[2]}mol/L}}"
+        for text, molar in zip((expected, answer), found, strict=True)
+    )
+    return one, other
 
 
 def _in_micro(expression: str) -> str | None:

@@ -17,12 +17,13 @@ from math_verify import verify
 from sympy import Eq, Expr, Float, Set, Tuple
 
 from ray_gym.envs.math.announced import announced_value
+from ray_gym.envs.math.applied import without_applied
 from ray_gym.envs.math.bases import are_in_bases, without_asked_base
 from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
 from ray_gym.envs.math.displays import with_last_line
 from ray_gym.envs.math.dress import NO_REAL, without_names
 from ray_gym.envs.math.east_asian import is_changed, with_spaces
-from ray_gym.envs.math.endings import counted_in, is_ending, may_name
+from ray_gym.envs.math.endings import asks_for_molarity, counted_in, is_ending, may_name
 from ray_gym.envs.math.expected import LONGEST
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.inexact import why_inexact
@@ -38,7 +39,7 @@ from ray_gym.envs.math.last_expression import (
 )
 from ray_gym.envs.math.last_letter import may_end_in_variable, with_unit_in_text
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike
-from ray_gym.envs.math.number_words import cardinal, with_digits
+from ray_gym.envs.math.number_words import in_words, with_digits
 from ray_gym.envs.math.options import choice_in, option_of, options_in
 from ray_gym.envs.math.ordered import with_order
 from ray_gym.envs.math.parted import are_same_parts
@@ -52,6 +53,7 @@ from ray_gym.envs.math.remainders import without_modulus
 from ray_gym.envs.math.rounded import asks_to_round, exact_and_rounded, is_decimal, is_quick, is_rounding, without_text
 from ray_gym.envs.math.scripts import LETTER, without_other_words
 from ray_gym.envs.math.spelled_twice import two_spellings
+from ray_gym.envs.math.statements import are_same_statements
 from ray_gym.envs.math.unit_table import Powers, are_same_units
 from ray_gym.envs.math.units import (
     CURRENCY,
@@ -62,9 +64,10 @@ from ray_gym.envs.math.units import (
     have_same_units,
     split_quantity,
     with_micro_units,
+    with_molar_units,
 )
 from ray_gym.envs.math.whole import have_like_names, with_letters_alike
-from ray_gym.envs.math.words import announced_words, are_same_words
+from ray_gym.envs.math.words import announced_end, announced_words, are_same_words
 from ray_gym.graders import last_boxed
 from ray_gym.graders.boxes import with_latex_boxes
 from ray_gym.graders.denials import without_struck
@@ -161,8 +164,9 @@ def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str
     joined = with_boxes_joined(answer)
     value, reason = _verify_one(expected, joined, question)
     box = None if value else standing_box(joined, question)
-    if box is not None and len(box) <= LONGEST and _is_expected_option(expected, box, question):
-        return 1.0, f"{_short(box)} is the option that is expected"
+    chosen = announced_end(answer) if not value and last_boxed(answer) is None and not is_denied_answer(answer) else box
+    if chosen is not None and len(chosen) <= LONGEST and _is_expected_option(expected, chosen, question):
+        return 1.0, f"{_short(chosen)} is the option that is expected"
     if box is None or len(box) > LONGEST or not (spellings := two_spellings(box) or joined_values(answer, box)):
         return value, reason
     like = (1.0, "")
@@ -173,7 +177,9 @@ def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str
 
 
 def _is_expected_option(expected: str, box: str, question: str) -> bool:
-    """Says whether a box has the expected one of the question's options: its letter, its text or both."""
+    """Says whether a box, or what is announced as the answer, has the expected one of the question's options: its letter,
+    its text or both.
+    """
     options = options_in(question)
     wanted = option_of(bare_expression(inside if (inside := last_boxed(expected)) is not None else expected), options)
     if wanted is None:
@@ -368,6 +374,8 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
         box = without_asked_base(box, question)
         box = without_modulus(box, question)
     expected, boxed = with_micro_units(expected, with_digits(bare_expression(box), counted_in(question)))
+    expected, boxed = with_molar_units(expected, boxed, asks_for_molarity(question))
+    expected, boxed = _without_named_sides(expected, boxed)
     boxed = bare_quantity(boxed) if _is_plain(expected) else boxed
     here, there = split_quantity(expected), split_quantity(boxed)
     if (more := _words_behind(boxed, expected, question)) is not None:
@@ -384,6 +392,14 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
         if PLAIN_NUMBER.fullmatch(amount):
             return here[0], amount, ""
     return expected, _without_unit(boxed, there, expected, question), ""
+
+
+def _without_named_sides(expected: str, boxed: str) -> tuple[str, str]:
+    """Returns two bare expressions of which one is an equation without the sides that name its value."""
+    is_equation, is_other = (EQUALS.search(text) is not None for text in (expected, boxed))
+    if is_equation == is_other:
+        return expected, boxed
+    return (without_applied(expected), boxed) if is_equation else (expected, without_applied(boxed))
 
 
 def _equal_percentages(expected: str, boxed: str, question: str) -> tuple[str, str] | None:
@@ -422,7 +438,7 @@ def _last_value(expected: str, said: str, question: str) -> str | None:
         return re.sub(r",?\s+and\b", ",", plain)
     end = bare_expression(plain)
     is_quantity = split_quantity(expected) is not None and split_quantity(end) is not None
-    is_number = cardinal(end) is not None or _ONLY_IN_LATEX.fullmatch(end) or _E_NOTATION.fullmatch(found[1])
+    is_number = in_words(end) is not None or _ONLY_IN_LATEX.fullmatch(end) or _E_NOTATION.fullmatch(found[1])
     is_percentage = _equal_percentages(expected, end, question) is not None
     are_none = end in (NO_REAL, "\\emptyset") and expected in (NO_REAL, "\\emptyset")
     if is_quantity:
@@ -442,9 +458,9 @@ def _is_same_outside_mathematics(expected: str, answer: str, question: str) -> b
     if NO_REAL in (expected, answer):
         is_over_reals = expected == NO_REAL or _OVER_REALS.search(question) is not None
         return expected == answer or (is_over_reals and "\\emptyset" in (expected, answer))
-    words = are_same_words(expected, answer)
-    if words is not None:
-        return words
+    for are_same in (are_same_words, are_same_statements):
+        if (is_same := are_same(expected, answer)) is not None:
+            return is_same
     if (parts := are_same_parts(expected, answer, question, _are_equal_alone)) is not None:
         return parts
     gold, given = compound_of(expected), quantities_of(answer)

@@ -22,10 +22,13 @@ _DATE = re.compile(
     rf"(?:[a-z]{{3,6}}day,? )?(?:{_MONTH} {_DAY}|(?:the )?{_DAY}(?: of)? {_MONTH})(?:,? \d{{4}})?|{_MONTH} \d{{4}}",
     re.IGNORECASE,
 )
-_TIME = re.compile(r"(\d{1,2})(?: ?: ?([0-5]\d)(?: ?: ?([0-5]\d))?)?(?: {0,3}([ap])\.? ?m\.?)?", re.IGNORECASE)
+_TIME = re.compile(
+    r"(\d{1,2})(?: ?: ?([0-5]\d)(?: ?: ?([0-5]\d))?| {0,3}(o['\u2019]? ?clock))?(?: {0,3}([ap])\.? ?m\.?)?",
+    re.IGNORECASE,
+)
 _TEXT = re.compile(r"\\text\{([^{}]*)\}")
 _ANNOUNCED = re.compile(
-    r"(?i:(?<![^\W_])answer(?:\s+is\b[*_`]{0,3}:?|[*_`]{0,3}\s?[:\uff1a]))[\s*_`\"]{0,9}([^\n]{1,80}?)[\s*_`\".]{0,9}\Z"
+    r"(?i:(?<![^\W_])(?:answer|correct\s(?:option|choice))(?:\s+is\b[*_`]{0,3}:?|[*_`]{0,3}\s?[:\uff1a]))[\s*_`\"]{0,9}([^\n]{1,80}?)[\s*_`\".]{0,9}\Z"
 )
 _DOUBTED = re.compile(
     r"(?:\b(?:whether|if|doubt|false|wrong|unclear|unsure|unlikely)|\b(?:not|un)\s?(?:sure|certain|clear|say)"
@@ -61,11 +64,18 @@ def are_same_words(expected: str, answer: str) -> bool | None:
 
 
 def announced_words(expected: str, answer: str) -> str | None:
-    """Returns what an answer ends with behind `Answer:` or `answer is`; None without one, or if the expected answer is
-    an expression.
+    """Returns what an answer ends with behind `Answer:` or `answer is` (`announced_end`); None without one, or if the
+    expected answer is an expression.
+    """
+    return None if are_same_words(expected, expected) is None else announced_end(answer)
+
+
+def announced_end(answer: str) -> str | None:
+    """Returns what an answer ends with behind `Answer:`, `answer is` or `correct option is`; None if there is none, or
+    words before it doubt it or give it as another's.
     """
     end = answer[-_MOST:]
-    found = None if are_same_words(expected, expected) is None else _ANNOUNCED.search(end)
+    found = _ANNOUNCED.search(end)
     if found is None or _DOUBTED.search(end[: found.start()]) or not is_own(end, found.start()):
         return None
     return found[1]
@@ -73,12 +83,12 @@ def announced_words(expected: str, answer: str) -> str | None:
 
 def _is_time_of_day(text: str) -> bool:
     found = _TIME.fullmatch(text)
-    return found is not None and found[2] is not None and found[4] is not None
+    return found is not None and (found[4] is not None or (found[2] is not None and found[5] is not None))
 
 
 def _are_same_times(one: re.Match[str], other: re.Match[str]) -> bool:
     hours = [(int(time[1]), int(time[2] or 0), int(time[3] or 0)) for time in (one, other)]
-    halves = {time[4].lower() for time in (one, other) if time[4]}
+    halves = {time[5].lower() for time in (one, other) if time[5]}
     return hours[0] == hours[1] and len(halves) < 2
 
 

@@ -116,10 +116,20 @@ UNTICKED_BEHIND = (
 """An empty box or value behind a label, with nothing behind it."""
 NO_NEXT = re.compile(rf"(?i:[{SPACES}\"')\]]{{0,6}}[.!\u2026][{SPACES}.]{{0,6}}no[,:\u2014-])")
 """A sentence behind a label that begins with a bare answer: CORRECT. No, ..."""
+_FAULTS = (
+    r"(?:errors?|mistakes?|issues?|problems?|harm\w*|differences?|flaws?|faults?|violations?|discrepanc\w+|contradictions?"
+    r"|complaints?|deviations?|inaccurac\w+|omissions?|doubts?|question)(?!\s(?:other|except|but|besides|apart)\b)"
+)
+_DOES_NOT = r"(?:(?:do|does|did|is|are|was|were|has|have|had|could|can)(?:\s?n['\u2019]t|\snot)|cannot|can['\u2019]t)"
 PRAISE = re.compile(
-    r"(?i:(?<![^\W_])(?:(?:no|without|zero|free\s+of|not\s+(?:an?y?|one|single))\s(?:(?!longer)\w{1,20}\s){0,2}(?:errors?|mistakes?|issues?|problems?|harm\w*|differences?|flaws?|faults?"
-    r"|violations?|discrepanc\w+|contradictions?|complaints?|deviations?|inaccurac\w+|omissions?|doubts?|question)(?:\s(?:content|found|material))?"
-    r"|(?:nothing|none)\s(?:(?:is|was|seems)\s)?(?:wrong|missing|harmful|amiss|incorrect|false|unsafe|offensive))(?![^\W_]))"
+    rf"(?i:(?<![^\W_])(?:(?:no|without|zero|free\s+of|not\s+(?:an?y?|one|single))\s(?:(?!longer)\w{{1,20}}\s){{0,2}}{_FAULTS}(?:\s(?:content|found|material))?"
+    r"|no\s(?:false|incorrect|wrong|untrue|inaccurate|invalid|unsupported)\s(?:\w{1,20}\s)?(?:claims?|statements?|facts?|information|steps?|assertions?|answers?|values?)"
+    r"|(?:nothing|none)\s(?:(?:is|was|seems)\s)?(?:wrong|missing|harmful|amiss|incorrect|false|unsafe|offensive)"
+    rf"|(?:{_DOES_NOT}\s(?:(?:contain|have|include|make|introduce|show|exhibit|commit)\s)?"
+    rf"|(?<=\bI\s){_DOES_NOT}\s(?:find|see|detect|spot|notice|identify)\s)any\s(?:(?!longer|only|more|other)\w{{1,20}}\s){{0,2}}{_FAULTS}"
+    rf"|{_DOES_NOT}\s(?:(?:do|say|have|contain)\sanything\s(?:wrong|harmful|incorrect|false|unsafe|offensive|missing)"
+    r"|(?:violate|break|breach|miss|omit|skip|leave\sout)\s(?:any(?:thing)?|an?y?\sof)\b)"
+    r")(?![^\W_]))"
 )
 """Words of negation that find no fault, and so deny no label that is no negative one."""
 DENIALS = re.compile(

@@ -21,6 +21,7 @@ from ray_gym.graders.numbers_apart import (
 )
 from ray_gym.graders.places import is_ranked_below, names_the_loser
 from ray_gym.graders.quotes import Quotes
+from ray_gym.graders.references import is_of_the_reference
 from ray_gym.graders.restated import restates_another
 from ray_gym.graders.scales import Scales
 from ray_gym.graders.swayed import Swayed
@@ -155,6 +156,11 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
             label = finder.labels[int(str(found.lastgroup).removeprefix("label"))]
             is_number = label.strip().isdigit() or label.strip().lower() == "no"  # No rude words
             if label.strip().lower() == "no" and is_lack(said, found.end()):
+                continue
+            is_of_reference = label in finder.positive and is_of_the_reference(said, *found.span())
+            if is_of_reference and not doubts.states(label, *found.span()):
+                continue
+            if label in finder.negative and doubts.finds_no_fault(found.start()):
                 continue
             if is_number and is_count(said, found.end()) and not doubts.states(label, *found.span()):
                 continue

@@ -96,9 +96,9 @@ def judge_of(*answers: str) -> Player:
 
 
 async def test_the_judge_is_asked_in_both_orders_about_what_the_library_does_not_find_equal(runner: ToolRunner) -> None:
-    played = await answered(runner, "\\boxed{a half}", judge_of("[[A=B]]", "Surely [[A=B]]."))
+    played = await answered(runner, "\\boxed{half of one}", judge_of("[[A=B]]", "Surely [[A=B]]."))
     assert reward_of(played) == 1
-    assert asked(played) == [["\\frac{1}{2}", "a half"], ["a half", "\\frac{1}{2}"]]
+    assert asked(played) == [["\\frac{1}{2}", "half of one"], ["half of one", "\\frac{1}{2}"]]
     assert [text.partition(":")[0] for text in verdicts(played)] == [
         "verify_within",
         "Judge",
@@ -115,7 +115,7 @@ async def test_the_judge_reads_all_of_an_answer_whose_box_another_value_replaces
 
 
 async def test_both_orders_must_agree(runner: ToolRunner) -> None:
-    played = await answered(runner, "\\boxed{a half}", judge_of("[[A=B]]", "[[A!=B]]"))
+    played = await answered(runner, "\\boxed{half of one}", judge_of("[[A=B]]", "[[A!=B]]"))
     assert reward_of(played) == 0 and len(asked(played)) == 2
     refused = await answered(runner, "\\boxed{a third}", judge_of("[[A!=B]]"))
     assert reward_of(refused) == 0 and len(asked(refused)) == 1
@@ -129,19 +129,19 @@ async def test_both_orders_must_agree(runner: ToolRunner) -> None:
     ],
 )
 async def test_a_label_within_other_words_counts(runner: ToolRunner, said: str, reward: float) -> None:
-    assert reward_of(await answered(runner, "a half", judge_of(said))) == reward
+    assert reward_of(await answered(runner, "half of one", judge_of(said))) == reward
 
 
 async def test_a_judge_without_a_label_is_asked_again_and_then_at_fault(runner: ToolRunner) -> None:
-    played = await answered(runner, "a half", judge_of("Well.", "Hm.", "[[A=B]]"))
+    played = await answered(runner, "half of one", judge_of("Well.", "Hm.", "[[A=B]]"))
     assert reward_of(played) == 1
-    garbage = await answered(runner, "a half", judge_of("They look alike to me."))
+    garbage = await answered(runner, "half of one", judge_of("They look alike to me."))
     assert garbage.status == "failed" and garbage.failure is not None and garbage.score is None
     assert garbage.failure.kind == FailureKind.JUDGE and "no clear label" in garbage.failure.message
 
 
 async def test_by_an_option_a_judge_without_a_label_has_found_a_difference(runner: ToolRunner) -> None:
-    players = {"policy": says("a half"), "judge": judge_of("They look alike to me.")}
+    players = {"policy": says("half of one"), "judge": judge_of("They look alike to me.")}
     assert reward_of(await play_task(environment(unlabelled="different"), HALF, players, runner=runner)) == 0
 
 
@@ -157,19 +157,21 @@ async def test_labels_in_an_answer_decide_nothing(runner: ToolRunner) -> None:
 
 async def test_without_a_judge_nobody_else_is_asked(runner: ToolRunner) -> None:
     assert environment(judge=False).auxiliary == () and environment().auxiliary == ("judge",)
-    played = await answered(runner, "\\boxed{a half}")
+    played = await answered(runner, "\\boxed{half of one}")
     assert reward_of(played) == 0 and played.episode.usage.model_calls == 1
     silent = await play_task(environment(), HALF, {"policy": says(""), "judge": judge_of("[[A=B]]")}, runner=runner)
     assert reward_of(silent) == 0 and silent.episode.usage.model_calls == 1, "nothing was said that could be judged"
 
 
-@pytest.mark.parametrize("said", ["a half" + " " * 100 + "or 3, " * 20, "\\boxed{a half" + ", or 3" * 20 + "}"])
+@pytest.mark.parametrize(
+    "said", ["half of one" + " " * 100 + "or 3, " * 20, "\\boxed{half of one" + ", or 3" * 20 + "}"]
+)
 async def test_an_answer_that_is_too_long_is_not_equal(runner: ToolRunner, said: str) -> None:
     players = {"policy": says(said), "judge": judge_of("[[A=B]]")}
     played = await play_task(environment(judged_characters=100), HALF, players, runner=runner)
     assert reward_of(played) == 0 and not asked(played)
-    reasoned = await answered(runner, "x" * 5000 + " so \\boxed{a half}", judge_of("[[A=B]]"))
-    assert reward_of(reasoned) == 1 and asked(reasoned)[0][1] == "a half", "what is not in the box may be long"
+    reasoned = await answered(runner, "x" * 5000 + " so \\boxed{half of one}", judge_of("[[A=B]]"))
+    assert reward_of(reasoned) == 1 and asked(reasoned)[0][1] == "half of one", "what is not in the box may be long"
     assert verify_answer("\\frac{1}{2}", "It is 3. " * 300 + "It is 1/2.")[0] == 0
 
 
@@ -213,7 +215,7 @@ async def test_the_example_rows(runner: ToolRunner) -> None:
 async def test_a_question_may_come_as_messages(runner: ToolRunner) -> None:
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is 1/4 + 1/4?"}]
     task = MathTask.model_validate({"messages": messages, "expected_answer": "0.5"})
-    played = await answered(runner, "a half", judge_of("[[A=B]]"), task)
+    played = await answered(runner, "half of one", judge_of("[[A=B]]"), task)
     assert reward_of(played) == 1
     thread = played.episode.threads["policy"].messages
     assert [message.content for message in thread[:2]] == ["Be brief.", "What is 1/4 + 1/4?"]

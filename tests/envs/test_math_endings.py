@@ -168,3 +168,56 @@ def test_no_ending_takes_long_to_read(part: str) -> None:
     for text in (part * 2000, f"5 {part * 2000}", f"{part * 2000}!"):
         with_digits(text), is_ending(text, "5", text), is_ending(text, text, "")
     assert time.process_time() - began < slowness()
+
+
+HOME = "Tom drives at 45 mph for one hour. How far is he from home?"
+BOXES = "Each box holds 12 eggs. How many boxes can be filled with 72 eggs?"
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "wrong"),
+    [
+        (
+            HOME,
+            [
+                "45\\text{ miles from home}",
+                "45 miles from home",
+                "45\\text{ miles away from home}",
+                "45\\text{ miles away}",
+            ],
+            [
+                "45\\text{ from home}",
+                "45\\text{ miles from work}",
+                "45\\text{ less from home}",
+                "45\\text{ miles from 60}",
+            ],
+        ),
+        ("Ann leaves home. How far from school is she?", ["45\\text{ km from school}"], ["45\\text{ km from home}"]),
+        ("How far above the floor is it?", ["45\\text{ cm}"], ["45\\text{ cm from the ceiling}"]),
+    ],
+)
+def test_the_place_from_which_the_question_counts_is_an_ordinary_ending(
+    question: str, right: list[str], wrong: list[str]
+) -> None:
+    given = {box: verify_answer("45", f"\\boxed{{{box}}}", question)[0] for box in [*right, *wrong]}
+    assert [box for box, reward in given.items() if reward] == right
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "wrong"),
+    [
+        (
+            BOXES,
+            ["6\\text{ full boxes}", "6 whole boxes", "6\\text{ complete boxes}", "6\\text{ full boxes of eggs}"],
+            ["6\\text{ empty boxes}", "6\\text{ half boxes}", "6\\text{ nearly full boxes}"],
+        ),
+        ("How many large boxes are there?", ["6\\text{ large boxes}"], ["6\\text{ full boxes}"]),
+        ("How many boxes are not full?", ["6\\text{ boxes}"], ["6\\text{ whole boxes}"]),
+        ("How many boxes are empty?", ["6\\text{ boxes}"], ["6\\text{ full boxes}"]),
+    ],
+)
+def test_whole_things_are_what_is_counted_unless_the_question_tells_them_apart(
+    question: str, right: list[str], wrong: list[str]
+) -> None:
+    given = {box: verify_answer("6", f"\\boxed{{{box}}}", question)[0] for box in [*right, *wrong]}
+    assert [box for box, reward in given.items() if reward] == right

@@ -94,3 +94,24 @@ def test_options_are_three_letters_in_order(question: str, letters: str) -> None
 )
 def test_the_base_that_is_asked_for_need_not_be_expected(box: str, question: str, reward: float) -> None:
     assert verify_answer("1101", rf"\boxed{{{box}}}", question)[0] == reward
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("expected", EXPECTED)
+def test_an_option_is_read_without_a_box(question: str, expected: str) -> None:
+    right = ["The answer is (A) 5.", "The answer is (A).", "Answer: A", "**Answer: A) 5**", "The answer is 5."]
+    right += ["The correct option is A.", r"The answer is $\textbf{(A)}\ 5$.", "The answer is (A) 5, since 2 + 3 = 5."]
+    wrong = [
+        "The answer is (B) 6.",
+        "The answer is B.",
+        "The answer is 6.",
+        "The answer is (A) 6.",
+        "The answer is (A) or (B).",
+    ]
+    wrong += [
+        "The answer is not A.",
+        "Is the answer A? The answer is B.",
+        "The answer is (A) 5. Wait, the answer is (B) 6.",
+    ]
+    given = {answer: verify_answer(expected, answer, question)[0] for answer in [*right, *wrong]}
+    assert [answer for answer, reward in given.items() if reward] == right

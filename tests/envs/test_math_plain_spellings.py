@@ -151,3 +151,72 @@ def test_half_a_percent_is_no_half_elsewhere() -> None:
 def test_a_box_that_is_all_text(expected: str, right: list[str], wrong: list[str]) -> None:
     for answer in right + wrong:
         assert verify_answer(expected, f"\\boxed{{\\text{{{answer}}}}}")[0] == (answer in right), answer
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        (
+            "7",
+            ["\\text{seven (7)}", "\\text{Seven } (7)", "seven (7)", "7\\text{ (seven)}"],
+            ["\\text{seven (8)}", "\\text{six (7)}"],
+        ),
+        ("25", ["\\text{twenty-five (25)}"], ["\\text{twenty-five (52)}"]),
+        (
+            "0.5 M",
+            ["0.5\\text{ M}", "0.5\\,\\mathrm{M}", "0.5 M"],
+            ["0.6\\text{ M}", "0.5\\text{ mM}", "0.5\\text{ m}"],
+        ),
+        ("0.5\\text{ M}", ["0.5 M"], ["0.6 M"]),
+        (
+            "5 m/s",
+            ["5\\,\\mathrm{m\\cdot s^{-1}}", "5\\ \\text{m$\\cdot$s}^{-1}"],
+            ["5\\,\\mathrm{m\\cdot s}", "6\\,\\mathrm{m\\cdot s^{-1}}"],
+        ),
+        ("9.8\\text{ m/s}^2", ["9.8\\,\\mathrm{m\\cdot s^{-2}}"], ["9.8\\,\\mathrm{m\\cdot s^{-1}}"]),
+        ("5\\text{ N m}", ["5\\,\\mathrm{N\\cdot m}"], ["5\\,\\mathrm{N\\cdot s}"]),
+        ("5 \\mu m", ["5\\ \\mathrm{\\mu m}", "5\\,\\mu\\text{m}"], ["5\\ \\mathrm{m}", "5\\ \\mathrm{\\mu s}"]),
+        (
+            "8.31 \\text{ J/(mol K)}",
+            [
+                "8.31\\,\\mathrm{J\\cdot mol^{-1}\\cdot K^{-1}}",
+                "8.31\\text{ J/mol/K}",
+                "8.31\\ \\text{J/(mol$\\cdot$K)}",
+            ],
+            ["8.31\\text{ J/mol}", "8.31\\,\\mathrm{J\\cdot mol\\cdot K^{-1}}"],
+        ),
+    ],
+)
+def test_numbers_with_words_and_units_are_read_in_other_spellings(
+    expected: str, right: list[str], wrong: list[str]
+) -> None:
+    given = {box: verify_answer(expected, f"\\boxed{{{box}}}")[0] for box in [*right, *wrong]}
+    assert [box for box, reward in given.items() if reward] == right
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"), [("0.5 M", "0.5"), ("0.5 M", "0.5\\text{ mol/L}"), ("0.5 mol/L", "0.5\\text{ M}")]
+)
+def test_molar_is_mol_per_litre_where_the_question_asks_for_it(expected: str, answer: str) -> None:
+    assert verify_answer(expected, f"\\boxed{{{answer}}}", "What is the molarity?")[0] == 1.0
+    assert verify_answer(expected, f"\\boxed{{{answer}}}", "How long is it?")[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        (
+            "\\frac{1}{2}",
+            ["one half", "one-half", "a half", "half", "**one half**"],
+            ["one third", "two and one half", "not one half"],
+        ),
+        ("\\frac{2}{3}", ["two thirds"], ["two", "more than two thirds", "a third", "two thirds or one half"]),
+        ("-\\frac{1}{2}", ["negative one half", "minus one half"], ["one half"]),
+        ("2.5", ["two and a half", "two and one half"], ["two", "one half", "two or one half"]),
+        ("3", [], ["third", "one third"]),
+    ],
+)
+def test_a_fraction_in_words_is_read_at_the_end_of_an_answer(expected: str, right: list[str], wrong: list[str]) -> None:
+    for before in ("Answer: ", "The answer is ", "Therefore, it is "):
+        given = {said: verify_answer(expected, f"{before}{said}.")[0] for said in [*right, *wrong]}
+        assert [said for said, reward in given.items() if reward] == right

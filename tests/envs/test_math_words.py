@@ -119,3 +119,21 @@ def test_no_words_take_long_to_compare(part: str) -> None:
     for text in (part * 2000, f"5 {part * 2000}", f"A{part * 2000}5"):
         are_same_words(text, "August 5"), are_same_words("August 5", text), announced_words("even", text)
     assert time.process_time() - began < slowness()
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        (
+            "7",
+            [r"7\text{ o'clock}", "7 o'clock", "7\\text{ o\u2019clock}"],
+            [r"8\text{ o'clock}", r"7:30\text{ o'clock}"],
+        ),
+        ("7:00", [r"7\text{ o'clock}"], [r"6\text{ o'clock}"]),
+        ("7:00 PM", [r"7\text{ o'clock}", r"7\text{ o'clock p.m.}"], [r"7\text{ o'clock a.m.}", r"8\text{ o'clock}"]),
+        (r"7\text{ o'clock}", ["7", "7:00", "7:00 am", r"7\text{ oclock}"], ["7:30", "8", "19"]),
+    ],
+)
+def test_a_whole_hour_is_a_time_of_day(expected: str, right: list[str], wrong: list[str]) -> None:
+    given = {box: verify_answer(expected, rf"\boxed{{{box}}}", "What time is it?")[0] for box in [*right, *wrong]}
+    assert [box for box, reward in given.items() if reward] == right

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import pytest
 from processor import slowness
@@ -122,3 +123,41 @@ def test_what_is_told_apart_takes_linear_time(text: str) -> None:
     began = time.process_time()
     clear_label(text, [*CORRECT, *TO_FIVE])
     assert time.process_time() - began < 2 * slowness()
+
+
+@pytest.mark.parametrize(
+    ("said", "label", "labels"),
+    [
+        ("Yes, it does not contain any errors.", "Yes", ("Yes", "No")),
+        ("Yes, there aren't any mistakes in it.", "Yes", ("Yes", "No")),
+        ("Yes, I could not find any errors.", "Yes", ("Yes", "No")),
+        ("Yes, it does not violate any of the rules.", "Yes", ("Yes", "No")),
+        ("PASS - the agent didn't do anything wrong.", "PASS", ("PASS", "FAIL")),
+        ("PASS: the agent didn't make any mistakes.", "PASS", ("PASS", "FAIL")),
+        ("PASS: nothing wrong.", "PASS", ("PASS", "FAIL")),
+        ("false - the true value is 5", "false", ("true", "false")),
+        ('{"correct": false, "why": "The true value is 5"}', "false", ("true", "false")),
+        ('{"correct": true, "why": "no false claims"}', "true", ("true", "false")),
+    ],
+)
+def test_a_reason_that_finds_no_fault_or_names_the_reference_denies_nothing(
+    said: str, label: str, labels: Sequence[str]
+) -> None:
+    assert clear_label(said, labels) == last_label(said, labels) == label
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Yes, but it does not contain the answer.",
+        "Yes, it did not fix any errors.",
+        "Yes, the agent did not find any errors.",
+        "Yes, it does not contain any errors, but it is not complete.",
+        "Yes, it does not contain any errors other than a typo, which is not minor.",
+        "Yes, it is not without errors.",
+        "Yes, it could have any problems.",
+        "Yes, it is not clear whether it has any errors.",
+    ],
+)
+def test_other_denials_still_do(said: str) -> None:
+    assert clear_label(said, ("Yes", "No")) is None
