@@ -289,11 +289,21 @@ def refused_writes(word: str, path: Path) -> Iterator[None]:
         raise UserError(f"{word}: can't write {path}: {why_unwritten(path, error)}") from None
 
 
+def _leads_nowhere(link: Path) -> bool:
+    try:
+        link.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:  # a link to itself
+        return False
+    return False
+
+
 def why_unwritten(path: Path, error: OSError) -> str:
     """Returns why a path can't be written: a link on its way that leads nowhere, or else the system's reason."""
     if error.errno in (errno.ENOENT, errno.EEXIST, errno.ENOTDIR):
         with suppress(OSError):
-            links = (one for one in (path, *path.parents) if one.is_symlink() and not one.exists())
+            links = (one for one in (path, *path.parents) if one.is_symlink() and _leads_nowhere(one))
             if (link := next(links, None)) is not None:
                 return f"{link} is a link to {link.readlink()}, which is not there"
     return error.strerror or str(error)

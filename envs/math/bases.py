@@ -20,7 +20,7 @@ _NAMES = {
 }
 _SYSTEMS = {"binary": "2", "octal": "8", "decimal": "10", "hexadecimal": "16"}
 _ASKED = re.compile(
-    r"(?<!from\s)(?<!given\sin\s)\b"
+    r"(?<!from\s)(?<!given\sin\s)(?:(?<!is\swritten\sin\s)(?<!are\swritten\sin\s)|(?=[^.?!\n]{1,20}\?))\b"
     rf"(?:base[\s$-]{{1,3}}({'|'.join(_NAMES)}|\d\d?)|in\s({'|'.join(_SYSTEMS)}))\b",
     re.IGNORECASE,
 )

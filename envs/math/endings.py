@@ -28,9 +28,15 @@ _ORDINARY = frozenset(
 ) | frozenset({"of", "a", "an", "the", "in", "and", "or", "different", "distinct", "possible", "such"})
 """Words of ordinary endings, which need not be in the question."""
 _WHOLE = frozenset({"full", "whole", "complete", "entire"})
-"""Ordinary words, too, unless the question has `_NOT_WHOLE`, or counts things of a kind (`_is_of_another_kind`)."""
-_NOT_WHOLE = re.compile(r"(?i:\b(?:not|empty|half|incomplete|partial\w*|partly|broken)\b|n['\u2019]t\b)")
-_FROM = re.compile(r"(?i:(?<=[a-z])\s+(?:away\s+)?(from\s[a-z'\u2019 ]{1,60})\Z)")
+"""Words that may stand before what a question counts, if it has `_ASKS_FOR_WHOLE` and not `_NOT_WHOLE`."""
+_ASKS_FOR_WHOLE = re.compile(
+    r"(?i:\b(?:fill(?:s|ed)?|fits?|packs?|packed|needs?|needed|buy|makes?|made|complete[sd]?)\b)"
+)
+_NOT_WHOLE = re.compile(
+    r"(?i:\b(?:not|empty|half|partial\w*|partly|broken|remain\w*|left|still|to be|un\w+|incomplete)\b|n['\u2019]t\b)"
+)
+_FROM = re.compile(r"(?i:(?<=[a-z])\s{1,3}(?:away\s{1,3})?(from\s[a-z'\u2019 ]{1,60}?)\s?(\})?\Z)")
+_GOES_ON = "is|are|was|were|will|would|did|does|do|can|could|has|have|had|now|after|before|when|if|at|in"
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 _ASKS_FOR_WAYS = re.compile(r"\b(?:how\s+many|number\s+of)\b[^.?!]{0,40}\bways\b", re.IGNORECASE)
 _WAYS = frozenset({"way", "combination", "possibility", "arrangement", "choice", "selection"})
@@ -94,27 +100,35 @@ def is_ending(words: str, expected: str, question: str, is_last: bool = True) ->
         return True
     if not is_last or _is_of_another_kind(_WORD.findall(words.lower()), question):
         return False
-    words = _without_place(words, question)
-    if powers_of(words) is not None:
-        return True
     named = [word.lower() for word in _LETTERS.findall(_COMMAND.sub(" ", expected)) if len(word) > 1]
     known = {*counted, *named} if named else {word.lower() for word in _WORD.findall(question)}
-    known |= _WHOLE if not named and not _NOT_WHOLE.search(question) else frozenset()
+    if not named and _counts_whole(words, counted, question):
+        known |= _WHOLE
     known |= _WAYS if not named and _ASKS_FOR_WAYS.search(question) else frozenset()
     return (not named and _is_a_phrase(words, question)) or _names_what_is_known(
         _WORD.findall(words.lower()), set(_singular(known)), _COMPARED.search(question), has_units=not named
     )
 
 
-def _without_place(words: str, question: str) -> str:
-    """Returns words of an ending without `from` and a place, if the question's sentence that asks has these, too:
-    `miles from home`, of `How far is he from home?`.
+def _counts_whole(words: str, counted: frozenset[str], question: str) -> bool:
+    """Says whether words behind a number begin with `full` or the like and what is counted, and the question may mean that."""
+    first, name, *_ = [*_singular(_WORD.findall(words.lower())), "", ""]
+    is_asked = _ASKS_FOR_WHOLE.search(question) and not _NOT_WHOLE.search(question)
+    return first in _WHOLE and name in set(_singular(counted)) and bool(is_asked)
+
+
+def without_place(expression: str, question: str) -> str:
+    r"""Returns a bare expression without `from` and a place behind the words at its end, if the question's sentence that
+    asks has these, too: `45\text{ miles from home}`, of `How far is he from home?`.
     """
-    found = _FROM.search(words)
-    asking = [one for one in _SENTENCE.split(question.strip()) if one.endswith("?")] or [question]
-    place = "" if found is None else " ".join(found[1].lower().split())
-    is_asked = place and re.search(rf"\b{re.escape(place)}(?![\w'\u2019])", " ".join(asking[-1].lower().split()))
-    return words[: found.start()] if found is not None and is_asked else words
+    found = _FROM.search(expression)
+    if found is None:
+        return expression
+    sentences = _SENTENCE.split(question.strip())
+    asking = next((one for one in reversed(sentences) if one.endswith("?")), sentences[-1])
+    place = re.escape(" ".join(found[1].lower().split()))
+    is_asked = re.search(rf"\b{place}(?=[?.,;!]|\s(?:{_GOES_ON})\b|\Z)", " ".join(asking.lower().split()))
+    return f"{expression[: found.start()]}{found[2] or ''}" if is_asked else expression
 
 
 def asks_for_molarity(question: str) -> bool:

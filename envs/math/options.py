@@ -32,14 +32,17 @@ def options_in(question: str) -> dict[str, str]:
 
 
 def choice_in(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
-    """Returns the letter of an option with which a bare answer begins, or None, and what is behind it, or all of it, up
-    to a reason.
-    """
-    bare = _REASON.sub("", _bare(answer))
+    """Returns the letter of an option with which a bare answer begins, or None, and what is behind it, or all of it."""
+    bare = _bare(answer)
     if (whole := _ONE_TEXT.fullmatch(bare)) is not None and not _CHOICE.fullmatch(bare):
         bare = whole[1].strip()
     found = _CHOICE.fullmatch(bare)
     return (_letter(found), found[5].strip()) if found is not None and _letter(found) in options else (None, bare)
+
+
+def without_reason(answer: str, options: Mapping[str, str]) -> str:
+    """Returns a bare answer without the reason at its end, unless it is an option's text with it."""
+    return answer if choice_in(answer, options)[1] in options.values() else _REASON.sub("", answer)
 
 
 def option_of(expected: str, options: Mapping[str, str]) -> str | None:

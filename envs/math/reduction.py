@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 from sympy import (
@@ -17,7 +18,6 @@ from sympy import (
     Eq,
     Float,
     I,
-    Integer,
     Integral,
     Limit,
     MatrixBase,
@@ -130,19 +130,22 @@ def _holds_for_i(equation: Eq) -> bool:
     """Says whether i is the only letter of an equation, and it holds for the imaginary unit: `|3+4i| = 5`."""
     if {one.name for one in equation.free_symbols} != {"i"}:
         return False
-    both = Tuple(*map(to_exact, (equation.lhs, equation.rhs)))
-    if not all(map(_is_quick_number, both.xreplace(dict.fromkeys(both.free_symbols, Integer(1))))):
+    sides = (equation.lhs, equation.rhs)
+    exponents = [part.args[-1] for part in preorder_traversal(equation) if isinstance(part, Pow | factorial)]
+    if not all(_is_quick_number(side, also=Symbol) for side in sides) or prod(map(abs, exponents)) > _LARGEST_EXPONENT:
         return False
-    one, other = both.xreplace(dict.fromkeys(both.free_symbols, I))
-    return bool(abs((one - other).evalf()) < _NOTHING)
+    one, other = (side.xreplace(dict.fromkeys(side.free_symbols, I)) for side in map(to_exact, sides))
+    number = abs(one - other).evalf()
+    return isinstance(number, Number) and number.is_finite is True and number < _NOTHING
 
 
-def _is_quick_number(side: Basic) -> bool:
+def _is_quick_number(side: Basic, also: type[Basic] = Number) -> bool:
+    """Says whether a side has only numbers, sums, products and powers with small exponents, and what it may have `also`."""
     parts = list(preorder_traversal(side))
     bounded = [part.args[-1] for part in parts if isinstance(part, Pow | factorial)]
-    return all(isinstance(part, Number | NumberSymbol | Add | Mul | Pow | Abs | factorial) for part in parts) and all(
-        isinstance(one, Number) and abs(one) <= _LARGEST_EXPONENT for one in bounded
-    )
+    return all(
+        isinstance(part, Number | NumberSymbol | Add | Mul | Pow | Abs | factorial | also) for part in parts
+    ) and all(isinstance(one, Number) and abs(one) <= _LARGEST_EXPONENT for one in bounded)
 
 
 def _rounding(side: Basic) -> Rational:

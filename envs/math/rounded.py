@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from math import prod
 
 from sympy import Abs, Add, Expr, Mul, Number, NumberSymbol, Pow, binomial, exp, factorial, log, postorder_traversal
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
@@ -33,10 +34,10 @@ def is_quick(value: Expr) -> bool:
     with small exponents.
     """
     parts = list(postorder_traversal(value))
-    exponents = (one for part in parts if isinstance(part, _POWERS) for one in part.args[isinstance(part, Pow) :])
-    return all(isinstance(part, _QUICK + _POWERS) for part in parts) and all(
-        map(_is_small, exponents)
-    )  # inner ones first
+    exponents = [one for part in parts if isinstance(part, _POWERS) for one in part.args[isinstance(part, Pow) :]]
+    written = prod(max(1, abs(one)) for one in exponents if isinstance(one, Number) and one.is_finite)
+    are_small = written <= _LARGEST_EXPONENT**2 and all(map(_is_small, exponents))  # inner ones first
+    return are_small and all(isinstance(part, _QUICK + _POWERS) for part in parts)
 
 
 def _is_small(exponent: Expr) -> bool:

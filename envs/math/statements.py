@@ -3,6 +3,7 @@ r"""Compares statements of geometry, of which math-verify reads none: `AB \paral
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 _SIGNS = {
@@ -12,6 +13,8 @@ _SIGNS = {
     "congruent": r"\\cong(?![A-Za-z])|\u2245",
 }
 _SIGN = re.compile("|".join(f"(?P<{name}>{sign})" for name, sign in _SIGNS.items()))
+_ALSO_OTHERS = ("\\|", "||", "//")
+"""Signs that between two variables have other meanings."""
 _DRESS = re.compile(
     r"\\(?:text|mathrm|mathit|bar|(?:over|under)(?:line|right(?:arrow)?|leftrightarrow|leftarrow)|overset|line)(?![A-Za-z])"
     r"|[\s{}$]"
@@ -45,16 +48,25 @@ def _statement(text: str) -> _Statement | None:
         return None
     sides = [_FIGURE.fullmatch(_DRESS.sub("", side)) for side in (text[: signs[0].start()], text[signs[0].end() :])]
     one, other = sides
-    if one is None or other is None or (kind := _kind(one)) != _kind(other):
+    if one is None or other is None or (signs[0][0] in _ALSO_OTHERS and (one["name"] + other["name"]).islower()):
         return None
-    vertices = [_VERTEX.findall(found["name"]) for found in (one, other)]
+    if (kind := _kind(one)) != _kind(other):
+        return None
+    names = [_VERTEX.findall(found["name"]) for found in (one, other)]
     relation = signs[0].lastgroup
-    if relation in _IN_ORDER and len(vertices[0]) == len(vertices[1]) > 2:
-        pairs = list(zip(*vertices, strict=True))
-        return _Statement(
-            relation, kind, frozenset({frozenset(pairs), frozenset((there, here) for here, there in pairs)})
-        )
-    return _Statement(relation, kind, frozenset(frozenset(names) for names in vertices))
+    if kind == "angle":
+        return _Statement(relation, kind, frozenset((*each[1:2], frozenset(each[::2])) for each in names))
+    if relation in _IN_ORDER and len(names[0]) == len(names[1]) > 2:
+        return _Statement(relation, kind, frozenset({*_around(*names), *_around(*names[::-1])}))
+    return _Statement(relation, kind, frozenset(frozenset(each) for each in names))
+
+
+def _around(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[tuple[str, str], ...]]:
+    """Yields the pairs of the vertices of two figures that correspond, from each vertex on in both directions."""
+    pairs = list(zip(one, other, strict=True))
+    for way in (pairs, pairs[::-1]):
+        for at in range(len(way)):
+            yield (*way[at:], *way[:at])
 
 
 def _kind(figure: re.Match[str]) -> str | None:

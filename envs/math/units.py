@@ -51,8 +51,10 @@ _MICRO = re.compile(
     rf"({_NUMBER})\s{{0,3}}\\mu\s{{0,3}}([A-Za-z]{{1,3}})(\^(?:[1-4]|\{{\s?-?[1-4]\s?\}}))?(?:\s?/\s?([A-Za-z]{{1,3}}))?"
 )
 """Number with a Greek mu before what may be a unit, or a variable."""
-_MOLAR = re.compile(rf"({_NUMBER})\s{{0,3}}(?:(?<=\s)|\\text\{{\s?)([mun\u00b5\u03bc]?)M\s?\}}?")
+_MOLAR = re.compile(rf"({_NUMBER}\s{{0,3}})(?:(?<=\s)|\\text\{{\s?)([mun\u00b5\u03bc]?)M\s?\}}?")
 """Number with M for mol per litre behind it, which may also be a variable, or a million."""
+_MOLAR_TEXT = re.compile(r"(?<=[\d)}\]])(\s{0,3})\\text\{\s?([mun\u00b5\u03bc]?)M\s?\}")
+_SCALED_MOLAR = re.compile(r"[mun\u00b5\u03bc]M\s?\}?\Z")
 _MU_AS_FACTOR = re.compile(rf"{_NUMBER}\\mu")
 _PER_TEXT = re.compile(r"(?<=\d)\s?/\s?(?:\\text\{([^{}]*)\}|([A-Za-z]{2,20})\Z)")
 _SLASHED = re.compile(rf"{_OVER}\{{([^{{}}]*)\}}\s?\{{([^{{}}]*)\}}")
@@ -105,13 +107,18 @@ def with_micro_units(expected: str, answer: str) -> tuple[str, str]:
 def with_molar_units(expected: str, answer: str, is_asked: bool) -> tuple[str, str]:
     """Returns two bare expressions with `mol/L` for M, if both are numbers with it, or `is_asked`, a question for molarity."""
     found = [_MOLAR.fullmatch(text) for text in (expected, answer)]
-    if not is_asked and None in found:
+    is_scaled = PLAIN_NUMBER.fullmatch(expected) is not None and _SCALED_MOLAR.search(answer) is not None
+    if is_scaled or (not is_asked and None in found):
         return expected, answer
     one, other = (
-        text if molar is None else rf"{molar[1]} \text{{{molar[2]}mol/L}}"
+        _MOLAR_TEXT.sub(_in_mol, text) if molar is None else _in_mol(molar)
         for text, molar in zip((expected, answer), found, strict=True)
     )
     return one, other
+
+
+def _in_mol(found: re.Match[str]) -> str:
+    return rf"{found[1]}\text{{ {found[2]}mol/L}}"
 
 
 def _in_micro(expression: str) -> str | None:

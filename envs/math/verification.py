@@ -17,13 +17,13 @@ from math_verify import verify
 from sympy import Eq, Expr, Float, Set, Tuple
 
 from ray_gym.envs.math.announced import announced_value
-from ray_gym.envs.math.applied import without_applied
+from ray_gym.envs.math.applied import with_binomials, without_applied
 from ray_gym.envs.math.bases import are_in_bases, without_asked_base
 from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
 from ray_gym.envs.math.displays import with_last_line
 from ray_gym.envs.math.dress import NO_REAL, without_names
 from ray_gym.envs.math.east_asian import is_changed, with_spaces
-from ray_gym.envs.math.endings import asks_for_molarity, counted_in, is_ending, may_name
+from ray_gym.envs.math.endings import asks_for_molarity, counted_in, is_ending, may_name, without_place
 from ray_gym.envs.math.expected import LONGEST
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.inexact import why_inexact
@@ -40,7 +40,7 @@ from ray_gym.envs.math.last_expression import (
 from ray_gym.envs.math.last_letter import may_end_in_variable, with_unit_in_text
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike
 from ray_gym.envs.math.number_words import in_words, with_digits
-from ray_gym.envs.math.options import choice_in, option_of, options_in
+from ray_gym.envs.math.options import choice_in, option_of, options_in, without_reason
 from ray_gym.envs.math.ordered import with_order
 from ray_gym.envs.math.parted import are_same_parts
 from ray_gym.envs.math.percentages import asks_for_percent, percentage_in_words, percentage_of
@@ -67,7 +67,7 @@ from ray_gym.envs.math.units import (
     with_molar_units,
 )
 from ray_gym.envs.math.whole import have_like_names, with_letters_alike
-from ray_gym.envs.math.words import announced_end, announced_words, are_same_words
+from ray_gym.envs.math.words import announced_end, announced_words, are_same_words, asks_for_time
 from ray_gym.graders import last_boxed
 from ray_gym.graders.boxes import with_latex_boxes
 from ray_gym.graders.denials import without_struck
@@ -165,6 +165,8 @@ def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str
     value, reason = _verify_one(expected, joined, question)
     box = None if value else standing_box(joined, question)
     chosen = announced_end(answer) if not value and last_boxed(answer) is None and not is_denied_answer(answer) else box
+    if chosen is not None and box is None:
+        chosen = without_reason(chosen, options_in(question))
     if chosen is not None and len(chosen) <= LONGEST and _is_expected_option(expected, chosen, question):
         return 1.0, f"{_short(chosen)} is the option that is expected"
     if box is None or len(box) > LONGEST or not (spellings := two_spellings(box) or joined_values(answer, box)):
@@ -373,7 +375,8 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     if PLAIN_NUMBER.fullmatch(expected):
         box = without_asked_base(box, question)
         box = without_modulus(box, question)
-    expected, boxed = with_micro_units(expected, with_digits(bare_expression(box), counted_in(question)))
+    boxed = without_place(with_digits(bare_expression(box), counted_in(question)), question)
+    expected, boxed = with_micro_units(expected, boxed)
     expected, boxed = with_molar_units(expected, boxed, asks_for_molarity(question))
     expected, boxed = _without_named_sides(expected, boxed)
     boxed = bare_quantity(boxed) if _is_plain(expected) else boxed
@@ -395,11 +398,13 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
 
 
 def _without_named_sides(expected: str, boxed: str) -> tuple[str, str]:
-    """Returns two bare expressions of which one is an equation without the sides that name its value."""
+    """Returns two bare expressions of which one is an equation without the sides that name its value, and with its numbers
+    of combinations written out.
+    """
     is_equation, is_other = (EQUALS.search(text) is not None for text in (expected, boxed))
     if is_equation == is_other:
         return expected, boxed
-    return (without_applied(expected), boxed) if is_equation else (expected, without_applied(boxed))
+    return (without_applied(expected), boxed) if is_equation else (expected, with_binomials(without_applied(boxed)))
 
 
 def _equal_percentages(expected: str, boxed: str, question: str) -> tuple[str, str] | None:
@@ -458,9 +463,11 @@ def _is_same_outside_mathematics(expected: str, answer: str, question: str) -> b
     if NO_REAL in (expected, answer):
         is_over_reals = expected == NO_REAL or _OVER_REALS.search(question) is not None
         return expected == answer or (is_over_reals and "\\emptyset" in (expected, answer))
-    for are_same in (are_same_words, are_same_statements):
-        if (is_same := are_same(expected, answer)) is not None:
-            return is_same
+    is_other = "clock" in answer and PLAIN_NUMBER.fullmatch(expected) and not asks_for_time(question)
+    if not is_other and (is_same := are_same_words(expected, answer)) is not None:
+        return is_same
+    if (is_same := are_same_statements(expected, answer)) is not None:
+        return is_same
     if (parts := are_same_parts(expected, answer, question, _are_equal_alone)) is not None:
         return parts
     gold, given = compound_of(expected), quantities_of(answer)

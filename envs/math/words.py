@@ -26,6 +26,7 @@ _TIME = re.compile(
     r"(\d{1,2})(?: ?: ?([0-5]\d)(?: ?: ?([0-5]\d))?| {0,3}(o['\u2019]? ?clock))?(?: {0,3}([ap])\.? ?m\.?)?",
     re.IGNORECASE,
 )
+_ASKS_FOR_TIME = re.compile(r"\b(?:time|when|clock|hour|o['\u2019]clock)\b(?!s)", re.IGNORECASE)
 _TEXT = re.compile(r"\\text\{([^{}]*)\}")
 _ANNOUNCED = re.compile(
     r"(?i:(?<![^\W_])(?:answer|correct\s(?:option|choice))(?:\s+is\b[*_`]{0,3}:?|[*_`]{0,3}\s?[:\uff1a]))[\s*_`\"]{0,9}([^\n]{1,80}?)[\s*_`\".]{0,9}\Z"
@@ -33,7 +34,10 @@ _ANNOUNCED = re.compile(
 _DOUBTED = re.compile(
     r"(?:\b(?:whether|if|doubt|false|wrong|unclear|unsure|unlikely)|\b(?:not|un)\s?(?:sure|certain|clear|say)"
     r"|(?:n['\u2019]t|\bcannot|\bnever|\bwrong to)\s(?:\w+\s){0,2}?(?:say|sure|certain|know|think|believe))"
-    r"(?:\s(?:if|that|whether))?(?:\s(?:the|my|this|your|final|correct|right)){0,3}\s*\Z",
+    r"(?:\s(?:if|that|whether))?(?:\s(?:the|my|this|your|final|correct|right)){0,3}\s*\Z"
+    r"|(?:n['\u2019]t|\b(?:not|cannot|never|nobody|nothing|incorrect|impossible|reject\w*|refus\w+|den(?:y|ies|ied)|disput\w+))"
+    r"\b(?!\s(?:hard|difficult|surprising|only)\b)[^.!?:;\n]{0,60}\b(?:that|say|claim|conclude)"
+    r"(?:\s(?:the|my|this|your|final|correct|right)){0,3}\s*\Z",
     re.IGNORECASE,
 )
 """Words before `answer is` that doubt or deny it."""
@@ -79,6 +83,11 @@ def announced_end(answer: str) -> str | None:
     if found is None or _DOUBTED.search(end[: found.start()]) or not is_own(end, found.start()):
         return None
     return found[1]
+
+
+def asks_for_time(question: str) -> bool:
+    """Says whether a question may ask for a time of day; also none may."""
+    return not question or _ASKS_FOR_TIME.search(question) is not None
 
 
 def _is_time_of_day(text: str) -> bool:

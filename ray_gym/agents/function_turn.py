@@ -13,10 +13,12 @@ import sys
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 STATE = ".agent/state.json"
 """File in the sandbox's folder that keeps an agent's state between its turns."""
+WRONG_CODE = 78
+"""Exit code of a turn whose function returned, or keeps, what it never may, whatever its model said."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def main() -> None:
     if inspect.isawaitable(said):
         said = asyncio.run(_wait_for(said))
     if not isinstance(said, str):
-        sys.exit(f"{name} returned {type(said).__name__}, but an agent's answer is a text")
+        _end(f"{name} returned {type(said).__name__}, but an agent's answer is a text")
     _keep(name, context.state)
     with os.fdopen(answer, "w", encoding="utf-8", errors="replace") as file:
         file.write(said)
@@ -94,11 +96,16 @@ def _keep(name: str, state: dict[str, Any]) -> None:
     try:
         text = json.dumps(state)
     except (TypeError, ValueError) as error:
-        sys.exit(f"{name}: context.state can't be kept as JSON: {error}")
+        _end(f"{name}: context.state can't be kept as JSON: {error}")
     Path(STATE).parent.mkdir(exist_ok=True)
     new = Path(f"{STATE}.new")
     new.write_text(text, "utf-8")
     new.replace(STATE)
+
+
+def _end(problem: str) -> NoReturn:
+    print(problem, file=sys.stderr)
+    sys.exit(WRONG_CODE)
 
 
 if __name__ == "__main__":

@@ -122,6 +122,9 @@ class AgentProgram(ABC):
     answer_files: ClassVar[tuple[str, ...]] = ()
     """Paths of files, in the sandbox's folder, that `answer` reads."""
 
+    wrong_code: ClassVar[int | None] = None
+    """Exit code by which the program says that its own code is wrong, whatever its model said; None if it has none."""
+
     def __init__(self, options: Any) -> None:
         """Takes the agent's `Options`."""
         self.options = options

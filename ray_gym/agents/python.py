@@ -54,6 +54,7 @@ class Python(AgentProgram):
     """
 
     Options: ClassVar[type[AgentOptions]] = PythonOptions
+    wrong_code = function_turn.WRONG_CODE
     how_to_get = (
         "in bubblewrap it sees its package and its interpreter's, and what sandbox.read_only names; where sandboxes are "
         "images, these have package and interpreter (interpreter: python3)"

@@ -34,6 +34,8 @@ class Left:
     """Bytes of what it printed that were left out between the first and the last."""
     is_by_itself: bool = True
     """False if a limit ended it."""
+    is_wrong_code: bool = False
+    """True if it ended as its own code is wrong (`AgentProgram.wrong_code`)."""
 
 
 @dataclass(slots=True)
@@ -64,7 +66,9 @@ class Launcher:
                 await self._clear_answers()
             end = await self._run(words, turn, ending)
             output, errors = await self._output(end), end.stderr.decode("utf-8", "replace")
-            return Left(output, errors, _why(end), end.stdout_dropped, end.ended is None)
+            is_by_itself = end.ended is None
+            is_wrong_code = is_by_itself and end.exit_code is not None and end.exit_code == self.program.wrong_code
+            return Left(output, errors, _why(end), end.stdout_dropped, is_by_itself, is_wrong_code)
         except (SandboxGone, SandboxRefused, OSError) as error:
             raise EpisodeFailure(FailureKind.INFRA, f"sandbox of {self.name}", str(error)) from error
 

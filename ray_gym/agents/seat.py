@@ -200,13 +200,13 @@ class Seat:
 
     def _fault(self, left: Left) -> EpisodeFailure:
         """Returns the failure of a program that did not end well: it is the policy's own, or the simulator's. An exit code
-        before the model's first answer was neither's doing.
+        before the model's first answer was neither's doing, nor is code that returns what it never may.
         """
         said, place = last_line(left.errors), raised_at(left.errors) if left.is_by_itself else ""
         message = f"{left.why_ended}: {beginning(said, 200)}" if said else str(left.why_ended)
         message += f", in {place}" if place else ""
         where = f"agent {self.launcher.name}"
-        if left.is_by_itself and not self._is_answered:
+        if left.is_wrong_code or (left.is_by_itself and not self._is_answered):
             return EpisodeFailure(FailureKind.ENVIRONMENT, where, message)
         if is_policy(self.participant):
             return EpisodeFailure(FailureKind.POLICY, where, message)

@@ -54,8 +54,8 @@ _BOX = re.compile(r"\\boxed ?\{([^{}\n]{0,40})\}")
 _FRAME = re.compile(r"\[The (?:Begin of ([A-Za-z ]{1,40})|End of [A-Za-z ]{1,40})\]\s{0,9}")
 """Lines around scores and ranking, as the models that write boxes have them."""
 _BELOW = r"[ \t*_:]{0,9}\n\s{0,9}"
-_TWO_SCORES = r"[^\w\n]{0,9}\d(?:/5)?[ \t*_,;|&]{1,9}(?:and[ \t]{1,9})?\d(?:/5)?[^\w\n]{0,9}$"
-_ONE_RANK = r"[^\w\n]{0,9}\d(?:[ \t]\([^()\n]{1,60}\))?[^\w\n]{0,9}$"
+_TWO_SCORES = r"[^\w\n#]{0,9}\d(?:/5)?[ \t*_,;|&]{1,9}(?:and[ \t]{1,9})?\d(?:/5)?[^\w\n]{0,9}$"
+_ONE_RANK = r"[^\w\n#]{0,9}\d(?:[ \t]\([^()\n]{1,60}\))?[^\w\n]{0,9}$(?!\n\s{0,9}[^\w\n]{0,9}\d)"
 _TITLE = re.compile(
     rf"^[ \t*_#]{{0,9}}((?:individual )?scores(?={_BELOW}{_TWO_SCORES})"
     rf"|ranking(?: score)?(?={_BELOW}{_ONE_RANK})){_BELOW}",

@@ -35,16 +35,22 @@ _SAYS_NO = re.compile(
 )
 """Answer that itself says that something is not so."""
 _SAYS_THE_SAME = re.compile(
-    rf"[\s*_>\"'.:,;]*(?:(?:this|that|it)(?:['\u2019]s|\s+(?:is|was))\s+(?:\w{{1,30}}ly\s+)?{WRONG}"
-    r"|not\strue)(?![^\n]{0,200}\b(?:answer|correct|right|should|actually|instead|wait|let\sme|reconsider|recheck|it['\u2019]s|it\sis|[a-z]\s?=))"
-    r"(?P<rest>.{0,2000})",
+    rf"[\s*_>\"'.:,;]*(?:(?:this|that|it)(?:['\u2019]s|\s+(?:is|was))\s+(?:\w{{1,30}}ly\s+)?{WRONG}|not\strue)(?P<rest>.{{0,2000}})",
     re.IGNORECASE | re.DOTALL,
 )
-"""Words that say of the same matter that it is not so, and what is behind them: on their line, no words of another answer."""
+"""Words that say of the same matter that it is not so, and what is behind them."""
+_LETTER = r"(?-i:[A-J])(?!['\u2019\[]|\w|\s[a-z]|\s?=|\((?!\s))"
 _GIVES_ANOTHER = re.compile(
-    r"\b(?:yes|yeah|yep|(?<!not\s)true|actually|instead|wait|let\sme|reconsider|recheck)\b|\\(?:boxed|fbox)"
-    r"|\b(?:answer|option|choose|pick|so|thus|hence|therefore)(?:\sis\b)?[^\w\n]{0,9}(?-i:[A-J])(?!['\u2019]|\w|\s[a-z])"
-    r"|(?<!\w)(?-i:[A-J])\)?\sis\s(?:the\s)?(?:right|correct)\b|\A[,;:.!]{0,2}\s{1,3}\(?(?-i:[A-J])\W{0,9}\Z",
+    r"\b(?:yes|yeah|yep|affirmative|instead|wait|let\sme|reconsider|recheck)\b|\\(?:boxed|fbox)"
+    r"|(?<!not\s)(?<!never\s)(?<!n['\u2019]t\s)(?<!were\s)(?<!if\s)(?<!to\sbe\s)\btrue\b(?!\s\w|['\u2019]s)"
+    r"|\b(?:answer|option|choose|pick|so|thus|hence|therefore|is|be|with|now|correct|right|final)[^\w\n]{0,9}"
+    + _LETTER
+    + r"|\bit['\u2019]s\s[^\w\n]{0,9}"
+    + _LETTER
+    + r"|(?:\A|\n)[^\w\n]{0,9}"
+    + _LETTER
+    + r"[^\w\n]{0,9}(?=\n|\Z)"
+    r"|(?<!\w)(?-i:[A-J])\)?\s(?:is|must\sbe)\s(?:the\s)?(?:right|correct|answer)\b|\A[,;:.]?\s{1,3}[a-z]\s?=|\bshould\sbe\s\$?-?\d",
     re.IGNORECASE,
 )
 """Words that give, or look for, another answer than `no`, also an option by its letter."""

@@ -73,7 +73,7 @@ class Doubts:
         self._lines = [found.start() for found in _LINE_ENDS.finditer(said)]
         self._colons = [found.start() for found in _COLONS.finditer(said)]
         exact = {end for _, end in spans}
-        praise = self._praise = [found.span() for found in PRAISE.finditer(said)]
+        praise = [found.span() for found in PRAISE.finditer(said)]
         self._others = [
             (found.start(), found.end(), finder.named(found[0]))
             for found in (finder.others.finditer(said) if finder.others else ())
@@ -91,10 +91,6 @@ class Doubts:
         self._withdrawn = end_of_withdrawn(said)
         self._struck = [found.span() for found in STRUCK.finditer(said)]
         self._other_starts = [start for start, _, _ in self._others]
-
-    def finds_no_fault(self, start: int) -> bool:
-        """Returns True if words at a place deny a fault, and no label: no false claims."""
-        return _is_within(start, self._praise)
 
     def of(self, label: str, start: int, end: int) -> bool:
         """Returns True if a label at this place is doubtful."""

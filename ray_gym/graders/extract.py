@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from ray_gym.graders.boxes import Box, closed_boxes, with_latex_boxes
 from ray_gym.graders.denials import is_denied_below, is_disowned, without_struck
@@ -23,6 +24,7 @@ _ANSWER = re.compile(
     r"(?<![^\W_])(?<![^\W_]_)answer(?:\s+is)?[*_`]{0,3}\s*[:=\uff1a\uff1d](?:[*_`]{1,3}(?!\S)|\*\*|</(?:b|strong|em|i|u)>)?",
     re.IGNORECASE,
 )
+_NEXT_LINE = re.compile(r"[*_`\u200b \t\r]*+\n\s*+(\S[^\n]*)")
 _END_TOKEN = re.compile(r"(?:<[|\uff5c][^|\uff5c<>\s]{1,40}[|\uff5c]>|</s>|<end_of_turn>|</answer>)\Z")
 """Control token by which a model ends its answer, or the end of the tag around it, written as text."""
 _LONGEST_TOKEN = 44
@@ -42,15 +44,15 @@ def _shown(text: str) -> str | None:
 
 def last_boxed(text: str) -> str | None:
     r"""Returns the content of the last `\boxed{...}` or `\fbox{...}`, in which braces are paired. A box that is not
-    closed does not count. A box without braces, as in `\boxed E.`, has the next word, without a mark at its end. Returns
-    None if there is no box, or only white space in it, of which LaTeX's `\ ` is some.
+    closed does not count, nor one with only white space in it, of which LaTeX's `\ ` is some. A box without braces, as in
+    `\boxed E.`, has the next word, without a mark at its end. Returns None if there is no box.
     """
     return split_at_last_box(text)[1]
 
 
 def split_at_last_box(text: str) -> tuple[str, str | None, str]:
-    """Returns the text before the last box, the box's content as `last_boxed` reads it, and the text from the content's
-    end on; "", None and "" without a box.
+    """Returns the text before the last box that is not blank, the box's content as `last_boxed` reads it, and the text
+    from the content's end on; "", None and "" without a box. If all are blank, it is the last one, with None.
     """
     text = with_latex_boxes(text)
     boxes = closed_boxes(text)
@@ -58,28 +60,47 @@ def split_at_last_box(text: str) -> tuple[str, str | None, str]:
         boxes.append(Box(bare.start(), bare.start(1), bare.start(1) + len(bare[1].rstrip(".,;:!?)]"))))
     if not boxes:
         return "", None, ""
-    last = max(boxes)
-    visible = max((found.end() for found in _VISIBLE.finditer(text, last.begin, last.end)), default=last.begin)
-    return text[: last.start], _shown(text[last.begin : visible]), text[last.end :]
+    boxes.sort(reverse=True)
+    innermost = [box for later, box in pairwise([Box(len(text), 0, 0), *boxes]) if box.end <= later.start]
+    last = next((box for box in innermost if _inside(text, box) is not None), boxes[0])
+    return text[: last.start], _inside(text, last), text[last.end :]
+
+
+def _inside(text: str, box: Box) -> str | None:
+    visible = max((found.end() for found in _VISIBLE.finditer(text, box.begin, box.end)), default=box.begin)
+    return _shown(text[box.begin : visible])
 
 
 def answer_line(text: str) -> str | None:
-    """Returns the text after the last `Answer:` that has any on the same line; None if there is none. `Answer is:` and
-    `Answer =` count too, in any letter case and width. Bold, italics and code of Markdown are left out around either, and
-    so are control tokens at the end of the text (`<|im_end|>`), and what is struck through. `Wrong answer:` and `The
-    student's answer:` announce none, and one that the next line calls wrong is none.
+    """Returns the text after the last `Answer:` that has any on the same line, or, if none has, the next line that has any
+    behind the last one that ends its line; None if there is none.
+
+    `Answer is:` and `Answer =` count too, in any letter case and width. Bold, italics and code of Markdown are left out
+    around either, and so are control tokens at the end of the text (`<|im_end|>`), and what is struck through. `Wrong
+    answer:` and `The student's answer:` announce none, and one that the next line calls wrong is none.
     """
     text = without_struck(_without_end_tokens(text))
+    last = None
     for found in reversed(list(_ANSWER.finditer(text))):
         if is_disowned(text, found.start()):
             continue
+        last = last or found
         line_end = text.find("\n", found.end())
         line = text[found.end() : line_end if line_end >= 0 else len(text)].strip()
         line_begin = text.rfind("\n", 0, found.start()) + 1
         answer = _shown(_undressed(_without_end(line, text[line_begin : found.start()])))
         if answer is not None:
             return None if line_end >= 0 and is_denied_below(text[line_end:], answer) else answer
-    return None
+    return _line_below(text, last.end()) if last is not None else None
+
+
+def _line_below(text: str, start: int) -> str | None:
+    """Returns the first line with words behind a title that ends at `start`, without Markdown's marks around it; None if
+    there is none, or if the lines behind it call it wrong.
+    """
+    found = _NEXT_LINE.match(text, start)
+    answer = _shown(_undressed(found[1].strip())) if found is not None else None
+    return None if found is None or answer is None or is_denied_below(text[found.end() :], answer) else answer
 
 
 def _without_end_tokens(text: str) -> str:
@@ -113,19 +134,20 @@ def _undressed(line: str) -> str:
 
 
 def tagged(tag: str) -> Extract:
-    """Returns a function that extracts the text between the last `<tag>` and its `</tag>`, in this letter case. A tag
-    that is not closed does not count. The function returns None if there is no such tag, or only white space in it.
+    """Returns a function that extracts the text between the last `<tag>` and its `</tag>`, in any letter case, that is not
+    blank. A tag that is not closed does not count. The function returns None if there is no such text.
     """
-    opening, closing = f"<{tag}>", f"</{tag}>"
+    name = re.escape(tag)
+    either = re.compile(rf"<{name}\s{{0,9}}>|(?P<closing></{name}\s{{0,9}}>)", re.IGNORECASE)
 
     def between(text: str) -> str | None:
-        end = len(text)
-        while (begin := text.rfind(opening, 0, end)) >= 0:
-            closed = text.find(closing, begin, end)
-            if closed >= 0:
-                return _shown(text[begin + len(opening) : closed])
-            end = begin
-        return None
+        last, opened = None, None
+        for found in either.finditer(text):
+            if not found["closing"]:
+                opened = found.end()
+            elif opened is not None:
+                last, opened = _shown(text[opened : found.start()]) or last, None
+        return last
 
     return between
 

@@ -118,18 +118,20 @@ NO_NEXT = re.compile(rf"(?i:[{SPACES}\"')\]]{{0,6}}[.!\u2026][{SPACES}.]{{0,6}}n
 """A sentence behind a label that begins with a bare answer: CORRECT. No, ..."""
 _FAULTS = (
     r"(?:errors?|mistakes?|issues?|problems?|harm\w*|differences?|flaws?|faults?|violations?|discrepanc\w+|contradictions?"
-    r"|complaints?|deviations?|inaccurac\w+|omissions?|doubts?|question)(?!\s(?:other|except|but|besides|apart)\b)"
+    r"|complaints?|deviations?|inaccurac\w+|omissions?|doubts?|question)"
 )
-_DOES_NOT = r"(?:(?:do|does|did|is|are|was|were|has|have|had|could|can)(?:\s?n['\u2019]t|\snot)|cannot|can['\u2019]t)"
+_DOES_NOT = r"(?:(?:do|does|did|is|are|was|were|has|have|had|could|can)(?: ?n['\u2019]t| not)|cannot|can['\u2019]t)"
+_BUT_ONE = r"(?![^.;\n]{0,60}\b(?:other than|except\w*|besides|apart from|aside from|but)\b)"
 PRAISE = re.compile(
-    rf"(?i:(?<![^\W_])(?:(?:no|without|zero|free\s+of|not\s+(?:an?y?|one|single))\s(?:(?!longer)\w{{1,20}}\s){{0,2}}{_FAULTS}(?:\s(?:content|found|material))?"
-    r"|no\s(?:false|incorrect|wrong|untrue|inaccurate|invalid|unsupported)\s(?:\w{1,20}\s)?(?:claims?|statements?|facts?|information|steps?|assertions?|answers?|values?)"
-    r"|(?:nothing|none)\s(?:(?:is|was|seems)\s)?(?:wrong|missing|harmful|amiss|incorrect|false|unsafe|offensive)"
-    rf"|(?:{_DOES_NOT}\s(?:(?:contain|have|include|make|introduce|show|exhibit|commit)\s)?"
-    rf"|(?<=\bI\s){_DOES_NOT}\s(?:find|see|detect|spot|notice|identify)\s)any\s(?:(?!longer|only|more|other)\w{{1,20}}\s){{0,2}}{_FAULTS}"
-    rf"|{_DOES_NOT}\s(?:(?:do|say|have|contain)\sanything\s(?:wrong|harmful|incorrect|false|unsafe|offensive|missing)"
-    r"|(?:violate|break|breach|miss|omit|skip|leave\sout)\s(?:any(?:thing)?|an?y?\sof)\b)"
-    r")(?![^\W_]))"
+    rf"(?i:(?<![^\W_])(?:(?:no|without|zero|free +of|not +(?:an?y?|one|single)) "
+    rf"(?:(?!longer)\w{{1,20}} ){{0,2}}{_FAULTS}(?: (?:content|found|material))?"
+    r"|(?:nothing|none) (?:(?:is|was|seems) )?(?:wrong|missing|harmful|amiss|incorrect|false|unsafe|offensive)"
+    r"|(?:no (?:false|incorrect|wrong|untrue|inaccurate|invalid|unsupported) "
+    r"(?:\w{1,20} )?(?:claims?|statements?|facts?|information|steps?|values?)"
+    rf"|(?:{_DOES_NOT} (?:(?:contain|have|include|make|introduce|show|exhibit|commit) )?"
+    rf"|(?<=\bI ){_DOES_NOT} (?:find|see|detect|spot|notice|identify) )any (?:(?!longer|only|more|other|of)\w{{1,20}} ){{0,2}}{_FAULTS}"
+    rf"|{_DOES_NOT} (?:(?:do|say|have|contain) anything (?:wrong|harmful|incorrect|false|unsafe|offensive|missing)"
+    rf"|(?:violate|break|breach|miss|omit|skip|leave out) any(?:thing)?)){_BUT_ONE})(?![^\W_]))"
 )
 """Words of negation that find no fault, and so deny no label that is no negative one."""
 DENIALS = re.compile(

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from ray_gym.graders.characters import MARKS
 from ray_gym.graders.doubts import Doubts
 from ray_gym.graders.finder import finder_of, within_brackets
+from ray_gym.graders.members import without_reason
 from ray_gym.graders.numbers_apart import (
     is_count,
     is_lack,
@@ -21,7 +22,6 @@ from ray_gym.graders.numbers_apart import (
 )
 from ray_gym.graders.places import is_ranked_below, names_the_loser
 from ray_gym.graders.quotes import Quotes
-from ray_gym.graders.references import is_of_the_reference
 from ray_gym.graders.restated import restates_another
 from ray_gym.graders.scales import Scales
 from ray_gym.graders.swayed import Swayed
@@ -128,7 +128,7 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     counts as what it spells, and is no verdict.
     """
     finder = finder_of(tuple(labels))
-    plain = _ESCAPED.sub(lambda found: html.unescape(found[0]), last_words(text))
+    plain = _ESCAPED.sub(lambda found: html.unescape(found[0]), without_reason(last_words(text), finder))
     plain = _RESULT.sub("\nScore: ", without_styles(plain, finder.labels))
     whole = without_parts(finder.unticked.sub("", plain), {within_brackets(label) for label in finder.labels})
     scales = Scales(finder.without_marks_in_words(whole), finder.labels)
@@ -156,11 +156,6 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
             label = finder.labels[int(str(found.lastgroup).removeprefix("label"))]
             is_number = label.strip().isdigit() or label.strip().lower() == "no"  # No rude words
             if label.strip().lower() == "no" and is_lack(said, found.end()):
-                continue
-            is_of_reference = label in finder.positive and is_of_the_reference(said, *found.span())
-            if is_of_reference and not doubts.states(label, *found.span()):
-                continue
-            if label in finder.negative and doubts.finds_no_fault(found.start()):
                 continue
             if is_number and is_count(said, found.end()) and not doubts.states(label, *found.span()):
                 continue

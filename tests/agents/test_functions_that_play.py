@@ -9,6 +9,7 @@ import pytest
 from cast import play_with
 
 from ray_gym.agents.python import Python, PythonOptions
+from ray_gym.errors import EpisodeFailure
 
 pytestmark = pytest.mark.timeout(60)  # under bubblewrap they are in the part pytest.mark.agents
 
@@ -69,17 +70,40 @@ async def test_two_turns_are_one_conversation(package: Path, kind: str) -> None:
     [
         ("raise RuntimeError('no luck')", "it ended with exit code 1: RuntimeError: no luck, in play (odd.py:4)"),
         ("import json; json.loads('{')", "(char 1), in play (odd.py:4)"),
-        ("return 3", "shop_agent.odd:play returned int, but an agent's answer is a text"),
-        ("context.state['past'] = {1, 2}; return ''", "context.state can't be kept as JSON"),
+        ("import sys; sys.exit('I give up')", "it ended with exit code 1: I give up"),
     ],
 )
 async def test_a_function_that_fails_is_the_policys_own_fault(package: Path, code: str, told: str) -> None:
+    failure = await failure_of(package, code)
+    assert failure.kind == "policy" and told in failure.message
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("return 3", "shop_agent.odd:play returned int, but an agent's answer is a text"),
+        ("pass", "shop_agent.odd:play returned NoneType, but an agent's answer is a text"),
+        ("return ('a', 'b')", "shop_agent.odd:play returned tuple, but an agent's answer is a text"),
+        ("context.state['past'] = {1, 2}; return ''", "context.state can't be kept as JSON"),
+        ("context.state['past'] = object(); return ''", "context.state can't be kept as JSON"),
+    ],
+)
+async def test_a_function_that_returns_or_keeps_what_it_never_may_is_its_authors_fault(
+    package: Path, code: str, told: str
+) -> None:
+    failure = await failure_of(package, code)
+    assert failure.kind == "environment" and told in failure.message
+
+
+async def failure_of(package: Path, code: str) -> EpisodeFailure:
+    """Plays a function that asks its model, and then does this, and returns the failure."""
     asks = "ask(context, [{'role': 'user', 'content': words}])"
     (package / "odd.py").write_text(
         f"from shop_agent.asking import ask\ndef play(words, context):\n    {asks}\n    {code}\n"
     )
     played, _ = await play_with({"policy": function("shop_agent.odd:play")}, ["42"])
-    assert played.failure is not None and played.failure.kind == "policy" and told in played.failure.message
+    assert played.failure is not None
+    return played.failure
 
 
 async def test_all_that_a_function_prints_is_kept_in_order_also_if_it_is_ended(package: Path) -> None:

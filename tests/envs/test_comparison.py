@@ -179,3 +179,17 @@ def test_every_pair_is_there_once_and_places_are_shared(count: int) -> None:
     first = Counter(pair[0] for pair in pairs)
     second = Counter(pair[1] for pair in pairs)
     assert all(abs(first[i] - second[i]) <= (count % 2 == 0) for i in range(count))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Scores: 3, 3\nRanking:\n1 (Response 2)\n2 (Response 1)",
+        "Scores: 3, 3\nRanking:\n#1 (B)\n#2 (A)",
+        "Scores: 3, 3\nRanking:\n2 (second response)\n1 (first response)",
+        "Scores:\n#1 4\n#2 3\nRanking: 5",
+    ],
+)
+def test_a_list_below_a_title_is_no_ranking_and_no_scores(text: str) -> None:
+    assert read_comparison(text) is None
+    assert read_comparison("Scores: 3, 3\nRanking:\n2 (1 is better)") == Comparison(3.3, 2.7)

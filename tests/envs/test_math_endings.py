@@ -194,6 +194,12 @@ BOXES = "Each box holds 12 eggs. How many boxes can be filled with 72 eggs?"
         ),
         ("Ann leaves home. How far from school is she?", ["45\\text{ km from school}"], ["45\\text{ km from home}"]),
         ("How far above the floor is it?", ["45\\text{ cm}"], ["45\\text{ cm from the ceiling}"]),
+        (
+            "Tom walks from home to the lake, and on to school. Find his distance from the lake.",
+            ["45\\text{ km from the lake}"],
+            ["45\\text{ km from home}"],
+        ),
+        ("How far is he from the tree house?", ["45\\text{ m from the tree house}"], ["45\\text{ m from the tree}"]),
     ],
 )
 def test_the_place_from_which_the_question_counts_is_an_ordinary_ending(
@@ -214,6 +220,9 @@ def test_the_place_from_which_the_question_counts_is_an_ordinary_ending(
         ("How many large boxes are there?", ["6\\text{ large boxes}"], ["6\\text{ full boxes}"]),
         ("How many boxes are not full?", ["6\\text{ boxes}"], ["6\\text{ whole boxes}"]),
         ("How many boxes are empty?", ["6\\text{ boxes}"], ["6\\text{ full boxes}"]),
+        ("How many cups remain to be filled?", ["6\\text{ cups}"], ["6\\text{ full cups}"]),
+        ("How many rooms are vacant?", ["6\\text{ rooms}"], ["6\\text{ full rooms}"]),
+        ("How many slices of pizza does he need?", ["6\\text{ slices}"], ["6\\text{ whole pizzas}"]),
     ],
 )
 def test_whole_things_are_what_is_counted_unless_the_question_tells_them_apart(
@@ -221,3 +230,8 @@ def test_whole_things_are_what_is_counted_unless_the_question_tells_them_apart(
 ) -> None:
     given = {box: verify_answer("6", f"\\boxed{{{box}}}", question)[0] for box in [*right, *wrong]}
     assert [box for box, reward in given.items() if reward] == right
+
+
+def test_a_unit_before_the_place_is_compared() -> None:
+    for box, reward in (("5\\text{ miles from home}", 1), ("5 miles from home", 1), ("5\\text{ km from home}", 0)):
+        assert verify_answer("5 miles", f"\\boxed{{{box}}}", "How far is he from home?")[0] == reward

@@ -115,3 +115,40 @@ def test_an_option_is_read_without_a_box(question: str, expected: str) -> None:
     ]
     given = {answer: verify_answer(expected, answer, question)[0] for answer in [*right, *wrong]}
     assert [answer for answer, reward in given.items() if reward] == right
+
+
+REASONED = "Is it? (A) Yes, because x < 0 (B) Yes, because x > 0 (C) No, because x = 0"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected", "answer", "reward"),
+    [
+        (REASONED, "B", "\\boxed{(B) Yes, because x > 0}", 1),
+        (REASONED, "(B) Yes, because x > 0", "\\boxed{B}", 1),
+        (REASONED, "B", "The answer is (B) Yes, because x > 0.", 1),
+        ("Which? (A) since 1990 (B) growing since 1995 (C) never", "B", "\\boxed{growing since 1995}", 1),
+        ("Is it? (A) Yes (B) No (C) Yes, because x > 0", "A", "The answer is Yes, because x > 0.", 0),
+        ("Is it? (A) Yes (B) No (C) Yes, because x > 0", "A", "\\boxed{Yes, because x > 0}", 0),
+        ("Is it? (A) Yes (B) No (C) Maybe", "A", "The answer is (A) Yes, because x > 0.", 1),
+    ],
+)
+def test_a_reason_is_left_out_unless_it_is_an_options(question: str, expected: str, answer: str, reward: int) -> None:
+    assert verify_answer(expected, answer, question)[0] == reward
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "It is not true that",
+        "It cannot be that",
+        "It is impossible that",
+        "I reject the claim that",
+        "Nobody could say that",
+        "It isn't true that",
+        "I refuse to say",
+    ],
+)
+def test_an_option_that_is_denied_before_it_is_none(before: str) -> None:
+    question = "What is 2+3?\nA. 4\nB. 5\nC. 6"
+    assert verify_answer("5", f"{before} the answer is (B).", question)[0] == 0
+    assert verify_answer("5", "It is not hard to see that the answer is (B).", question)[0] == 1

@@ -220,3 +220,20 @@ def test_a_fraction_in_words_is_read_at_the_end_of_an_answer(expected: str, righ
     for before in ("Answer: ", "The answer is ", "Therefore, it is "):
         given = {said: verify_answer(expected, f"{before}{said}.")[0] for said in [*right, *wrong]}
         assert [said for said, reward in given.items() if reward] == right
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        ("1.8\\times 10^{-5}", ["1.8\\times 10^{-5}\\text{ M}"], ["1.8\\times 10^{-4}\\text{ M}"]),
+        ("0.5", ["c = 0.5\\text{ M}", "[\\text{H}^+] = 0.5\\text{ M}"], ["0.5\\text{ mM}", "0.6\\text{ M}"]),
+        ("10^{-7}", ["10^{-7}\\text{ M}"], ["10^{-6}\\text{ M}"]),
+        ("5\\times 10^{-3}\\text{ mol/L}", ["5\\times 10^{-3}\\text{ M}"], ["5\\times 10^{-3}\\text{ mol}"]),
+        ("5\\text{ mM}", ["5\\text{ mM}"], ["5\\text{ M}"]),
+    ],
+)
+def test_molar_is_read_behind_any_value(expected: str, right: list[str], wrong: list[str]) -> None:
+    question = "What is the concentration?"
+    given = {box: verify_answer(expected, f"\\boxed{{{box}}}", question)[0] for box in [*right, *wrong]}
+    assert [box for box, reward in given.items() if reward] == right
+    assert all(verify_answer(expected, f"The answer is ${box}$.", question)[0] for box in right)

@@ -39,6 +39,12 @@ from ray_gym.envs.math.verification import verify_answer
             [r"\triangle ABC \sim \triangle DFE", r"\triangle ABC \cong \triangle DEF", r"\triangle ABC"],
         ),
         (
+            r"\angle AOB \cong \angle COD",
+            [r"\angle BOA \cong \angle COD", r"\angle COD \cong \angle AOB"],
+            [r"\angle OAB \cong \angle OCD", r"\angle AOC \cong \angle BOD"],
+        ),
+        (r"ABCD \cong EFGH", [r"BCDA \cong FGHE", r"DCBA \cong HGFE"], [r"ACBD \cong EGFH", r"ABCD \cong EFHG"]),
+        (
             r"\angle A \cong \angle B",
             [r"\angle A\cong\angle B", r"\angle B \cong \angle A"],
             [r"\angle A \cong \angle C"],
@@ -52,7 +58,18 @@ def test_a_statement_is_the_same_in_any_spelling(expected: str, right: list[str]
 
 
 @pytest.mark.parametrize(
-    "expected", ["x = 2", r"X \sim N(0, 1)", r"\|x\|", "AB", r"3 \cong 5", r"\triangle ABC \sim DEF", r"a \sim"]
+    "expected",
+    [
+        "x = 2",
+        r"X \sim N(0, 1)",
+        r"\|x\|",
+        "AB",
+        r"3 \cong 5",
+        r"\triangle ABC \sim DEF",
+        r"a \| b",
+        "x // y",
+        r"a \sim",
+    ],
 )
 def test_what_relates_no_two_figures_is_no_statement(expected: str) -> None:
     assert are_same_statements(expected, expected) is None

@@ -137,3 +137,10 @@ def test_no_words_take_long_to_compare(part: str) -> None:
 def test_a_whole_hour_is_a_time_of_day(expected: str, right: list[str], wrong: list[str]) -> None:
     given = {box: verify_answer(expected, rf"\boxed{{{box}}}", "What time is it?")[0] for box in [*right, *wrong]}
     assert [box for box, reward in given.items() if reward] == right
+
+
+@pytest.mark.parametrize(
+    ("question", "reward"), [("When does he come?", 1), ("", 1), ("How many hours does he work?", 0)]
+)
+def test_a_whole_hour_is_no_plain_number_where_no_time_is_asked_for(question: str, reward: int) -> None:
+    assert verify_answer("7", r"\boxed{7\text{ o'clock}}", question)[0] == reward

@@ -29,8 +29,10 @@ from ray_gym.graders import Extract, answer_line, by_regex, first_of, last_boxed
         (r"\boxed{1} and \boxed{never closed", "1"),
         (r"a } too many, { too few, \boxed{3}", "3"),
         (r"\boxed{outer \boxed{inner}}", "inner"),
-        (r"\boxed{1} \boxed{ }", None),
-        ("\\boxed{1} \\boxed{\u200b}", None),
+        (r"\boxed{1} \boxed{ }", "1"),
+        ("\\boxed{1} \\boxed{\u200b}", "1"),
+        (r"\boxed{4}, and use the `\boxed{}` form", "4"),
+        (r"\boxed{ } \boxed{\ }", None),
         ("\\boxed{two\nlines}", "two\nlines"),
         (r"boxed{1} \boxed 2", "2"),
         (r"so $\boxed E$.", "E"),
@@ -96,7 +98,12 @@ def test_the_last_box_that_is_closed(text: str, found: str | None) -> None:
         ("reanswer: 3", None),
         ("Answer:", None),
         ("Answer: \u200b", None),
-        ("Answer:   \n42", None),
+        ("Answer:   \n42", "42"),
+        ("Answer:\n\n42\n", "42"),
+        ("**Answer:**\n\n**42**", "42"),
+        ("Answer:\n42\nWait, that's wrong.", None),
+        ("Wrong answer:\n42", None),
+        ("Answer:\n \n", None),
     ],
 )
 def test_what_stands_behind_the_last_answer(text: str, found: str | None) -> None:
@@ -112,6 +119,10 @@ def test_what_stands_behind_the_last_answer(text: str, found: str | None) -> Non
         ("<a>1</a></a>", "1"),
         ("<a>two\nlines</a>", "two\nlines"),
         ("<a></a>", None),
+        ("<a>1</a> (in <a></a>)", "1"),
+        ("<A>1</A>", "1"),
+        ("<a >1</a >", "1"),
+        ("<ab>1</ab>", None),
         ("</a>1<a>", None),
         ("<b>1</b>", None),
     ],
@@ -202,8 +213,10 @@ def test_a_megabyte_of_anything_is_quick(extract: Extract) -> None:
 
 
 def slow_last_boxed(text: str) -> str | None:
-    """Finds the last closed box by the definition: it counts the braces of every box."""
-    found = None
+    """Finds the last closed box that is not blank, and in which no other is, by the definition: it counts the braces of
+    every box.
+    """
+    boxes = []
     for begin in [match.end() for match in re.finditer(r"\\(?:boxed|fbox)\s*\{", text)]:
         depth, position = 1, begin
         while position < len(text):
@@ -212,10 +225,11 @@ def slow_last_boxed(text: str) -> str | None:
             elif text[position] in "{}":
                 depth += 1 if text[position] == "{" else -1
                 if depth == 0:
-                    found = (without_space_at_ends(text[begin:position]),)
+                    boxes.append((begin, position))
                     break
             position += 1
-    return found[0] if found else None
+    innermost = [box for box in boxes if not any(box[0] < begin < box[1] for begin, _ in boxes)]
+    return next(filter(None, (without_space_at_ends(text[slice(*box)]) for box in reversed(innermost))), None)
 
 
 def without_space_at_ends(content: str) -> str | None:

@@ -135,9 +135,10 @@ def test_what_is_told_apart_takes_linear_time(text: str) -> None:
         ("PASS - the agent didn't do anything wrong.", "PASS", ("PASS", "FAIL")),
         ("PASS: the agent didn't make any mistakes.", "PASS", ("PASS", "FAIL")),
         ("PASS: nothing wrong.", "PASS", ("PASS", "FAIL")),
-        ("false - the true value is 5", "false", ("true", "false")),
         ('{"correct": false, "why": "The true value is 5"}', "false", ("true", "false")),
         ('{"correct": true, "why": "no false claims"}', "true", ("true", "false")),
+        ('```json\n{"why": "The true value is 5", "correct": false}\n```', "false", ("true", "false")),
+        ('{"verdict": "FAIL", "reason": "It did not pass."}', "FAIL", ("PASS", "FAIL")),
     ],
 )
 def test_a_reason_that_finds_no_fault_or_names_the_reference_denies_nothing(
@@ -157,7 +158,40 @@ def test_a_reason_that_finds_no_fault_or_names_the_reference_denies_nothing(
         "Yes, it is not without errors.",
         "Yes, it could have any problems.",
         "Yes, it is not clear whether it has any errors.",
+        "Yes, it does not contain anything wrong other than the date.",
+        "Yes, it doesn't have any errors (other than line 3).",
+        "Yes, it does not include any discussion of issues.",
+        "Is the format right? Yes\nIs the answer right? No\nThe error is in step 2.",
     ],
 )
 def test_other_denials_still_do(said: str) -> None:
     assert clear_label(said, ("Yes", "No")) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "No\nErrors in step 2.",
+        "Verdict: No\nIssues: sign error",
+        "Criteria met: none\nNo",
+        "No\nFalse claims are made.",
+        "No\nThe question asks for km",
+        "Initial verdict: Yes\nFinal verdict: No\nIssues: sign error",
+    ],
+)
+def test_a_verdict_does_not_go_on_in_the_next_line(said: str) -> None:
+    assert last_label(said, ("Yes", "No")) == "No"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "It computed the correct value. The method is incorrect.",
+        "The response hits the correct answer. One line is incorrect.",
+        "7 is incorrect. The correct answer is 5, which the student gave.",
+        '{"correct": "correct", "why": "One step is incorrect."}',
+        '{"a": "correct", "b": "incorrect", "why": "x"}',
+    ],
+)
+def test_labels_in_prose_stay_doubtful(said: str) -> None:
+    assert clear_label(said, ("correct", "incorrect")) is None

@@ -90,10 +90,11 @@ STACKS = 'Thread 0x1 (most recent call first):\n  File "/home/me/game.py", line 
 
 async def lose_stalled(commits: Commits, folder: Path, worker: str) -> bool:
     """Loses a worker that holds one episode, whose code held the interpreter's lock. A charged one is accepted before."""
-    [[lease]] = commits.dispatcher.lease(worker, 1)
+    [[lease]] = begun = commits.dispatcher.lease(worker, 1)
     if lease.charged:
         assert commits.dispatcher.accept(worker, [lease.key])
-        commits.dispatcher.lease(worker, 1)
+        begun = commits.dispatcher.lease(worker, 1)
+    commits.tally.first_tries.begin(begun)
     (folder / f"{worker}.stall").write_text(STACKS)
     return await commits.lose(worker, "it did not answer")
 

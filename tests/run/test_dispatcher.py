@@ -189,13 +189,21 @@ def test_one_group_at_a_time_is_played_from_a_charge_until_one_comes_through() -
     [charged] = dispatcher.lose("a", journal_with(e0=JournaledEpisode(0, charged="it blocked"), e2=JournaledEpisode(0)))
     assert charged.spec.episode_id == "e0" and dispatcher.is_probing
     probe = dispatcher.lease("a", 4)
-    assert ids(probe) == ["e2", "e3"], "of a task that is not charged"
+    assert ids(probe) == ["e0", "e1"], "one of two does not show what becomes of the other"
     assert dispatcher.lease("a", 4) == []
-    assert ids(dispatcher.lease("b", 4)) == ["e4", "e5"]
+    assert ids(dispatcher.lease("b", 4)) == ["e2", "e3"]
     dispatcher.mark_over("a", keys(probe))
-    assert ids(dispatcher.lease("a", 4)) == ["e6", "e7"] and dispatcher.is_probing
+    assert ids(dispatcher.lease("a", 4)) == ["e4", "e5"] and dispatcher.is_probing
     assert dispatcher.accept("a", keys(probe)) and not dispatcher.is_probing
-    assert ids(dispatcher.lease("a", 4)) == ["e0", "e1"]
+    assert ids(dispatcher.lease("a", 4)) == ["e6", "e7"]
+
+
+def test_a_group_of_which_enough_samples_are_charged_is_played_last_while_others_are_tried() -> None:
+    dispatcher = Dispatcher.of(specs(8, size=4))
+    for attempt, sample in enumerate(("e0", "e1", "e2")):
+        assert ids(dispatcher.lease("a", 4)) == ["e0", "e1", "e2", "e3"]
+        dispatcher.lose("a", journal_with(**{sample: JournaledEpisode(attempt, charged="it blocked")}))
+    assert ids(dispatcher.lease("a", 4)) == ["e4", "e5", "e6", "e7"] and dispatcher.is_probing
 
 
 def test_who_gets_further_alone_is_no_suspect_any_more() -> None:

@@ -73,16 +73,22 @@ def test_a_row_that_is_lost_with_its_worker_has_not_failed() -> None:
     assert tally.is_hopeless
 
 
-def charged(tasks: list[int], is_stuck: bool, of: int = 100, is_alone: bool = False) -> Tally:
-    """Counts losses, each charged to an episode of a task, in a run that has begun its first eight tasks."""
-    tally = tally_of(groups(min(of, 8)), {}, tasks=of)
-    for task in tasks:
-        charge(tally, task, is_stuck, is_alone)
+def charged(losses: list[int | tuple[int, int]], is_stuck: bool, of: int = 100, size: int = 1) -> Tally:
+    """Counts losses in a run of `of` tasks that has begun its first eight, each of which a sample of a task is charged with:
+    its number of (task, sample).
+    """
+    tally = tally_of(groups(min(of, 8) * size, size), {}, tasks=of)
+    for loss in losses:
+        charge(tally, loss, is_stuck, size=size)
     return tally
 
 
-def charge(tally: Tally, task: int, is_stuck: bool = True, is_alone: bool = False) -> None:
-    tally.first_tries.charge([Lease(EpisodeSpec("e", f"g{task}", "t", 0, 0, "{}"))], is_stuck, is_alone)
+def charge(tally: Tally, loss: int | tuple[int, int], is_stuck: bool = True, held: int = 0, size: int = 1) -> None:
+    """Counts a loss. The worker held the first episodes, too, up to the number `held`."""
+    task, sample = loss if isinstance(loss, tuple) else (loss, 0)
+    lease = Lease(EpisodeSpec(f"e{task * size + sample}", f"g{task}", "t", sample, 0, "{}"))
+    ids = [*(f"e{number}" for number in range(held)), lease.spec.episode_id]
+    tally.first_tries.lose(ids, [lease], is_stuck)
 
 
 def test_the_first_three_that_blocked_their_workers_are_enough() -> None:
@@ -93,39 +99,80 @@ def test_the_first_three_that_blocked_their_workers_are_enough() -> None:
     assert not tally.is_hopeless, "another came through"
 
 
-def test_those_that_block_first_are_not_the_first() -> None:
-    """They block at once, beside others or on workers of their own, while the good ones wait for their models."""
-    tally = charged([3, 5, 6, 7, 0, 2], is_stuck=True)
+@pytest.mark.parametrize("is_stuck", [True, False])
+def test_those_that_end_their_workers_first_are_not_the_first(is_stuck: bool) -> None:
+    """They do so at once, on workers of their own, while the good ones wait for their models."""
+    tally = charged([3, 5, 6, 7, 0, 2], is_stuck)
     assert not tally.is_hopeless, "task 1 may come through"
-    charge(tally, 1)
+    for task in (1, 4):
+        charge(tally, task, is_stuck)
     assert tally.is_hopeless
 
 
-def test_three_that_blocked_their_workers_while_they_were_played_alone_are_enough() -> None:
-    """Suspects are tried one at a time, from both ends."""
-    assert not charged([0, 7], is_stuck=True, is_alone=True).is_hopeless
-    assert charged([0, 7, 1], is_stuck=True, is_alone=True).is_hopeless
-    assert not charged([0, 0, 7], is_stuck=True, is_alone=True).is_hopeless
+@pytest.mark.parametrize(("is_stuck", "enough"), [(True, FIRST_STUCK), (False, FIRST_ENDED)])
+def test_those_that_were_lost_by_anothers_doing_have_shown_nothing(is_stuck: bool, enough: int) -> None:
+    """All were on one worker. Then they are tried one at a time, from both ends."""
+    tally = tally_of(groups(8), {})
+    tried = [0, 7, 1, 6, 2]
+    for count, task in enumerate(tried, 1):
+        charge(tally, task, is_stuck, held=8 if count == 1 else 0)
+        assert tally.is_hopeless is (count >= enough)
+        tally.first_tries.begin(groups(8)[tried[count] : tried[count] + 1] if count < len(tried) else [])
 
 
-def test_the_repeats_of_a_task_that_blocks_are_one() -> None:
-    assert not charged([0, 0, 0, 0], is_stuck=True).is_hopeless
-    assert not charged([0, 0, 0], is_stuck=True, of=2).is_hopeless
-    assert charged([0, 0, 1], is_stuck=True, of=2).is_hopeless
-    assert charged([0, 0, 0], is_stuck=True, of=1).is_hopeless
+def test_an_episode_that_plays_on_is_one_of_the_first() -> None:
+    tally = tally_of(groups(8), {})
+    for task in (7, 1, 6, 2, 3):
+        charge(tally, task, is_stuck=False, held=0)
+    assert not tally.is_hopeless, "task 0 may come through"
+    tally.first_tries.lose(["e0", "e4", "e5"], [], is_stuck=False)
+    assert tally.is_hopeless, "its worker is gone, too"
+
+
+@pytest.mark.parametrize(("size", "few", "enough"), [(2, 1, 2), (3, 2, 3), (8, 2, 3), (16, 2, 3), (64, 7, 8)])
+def test_a_few_samples_do_not_show_what_becomes_of_their_group(size: int, few: int, enough: int) -> None:
+    def lost(samples: int, of: int = 100) -> Tally:
+        tasks = range(min(of, FIRST_STUCK))
+        return charged([(task, sample) for task in tasks for sample in range(samples)], is_stuck=True, of=of, size=size)
+
+    assert not lost(few).is_hopeless and lost(enough).is_hopeless
+    assert not lost(few, of=1).is_hopeless
+
+
+def test_the_repeats_of_a_task_that_blocks_are_one_task() -> None:
+    assert not charged([(0, sample) for sample in range(8)], is_stuck=True, size=8).is_hopeless
+    assert charged([(0, sample) for sample in range(8)], is_stuck=True, of=1, size=8).is_hopeless
 
 
 def test_five_that_ended_their_workers_are_enough() -> None:
     assert not charged([*range(FIRST_ENDED - 1)], is_stuck=False).is_hopeless
     assert charged([*range(FIRST_ENDED)], is_stuck=False).is_hopeless
     assert not charged([0] * FIRST_ENDED, is_stuck=False).is_hopeless
+    mixed = charged([0, 1], is_stuck=True)
+    for task in (2, 3, 4):
+        charge(mixed, task, is_stuck=False)
+    assert mixed.is_hopeless, "two of which were stuck"
 
 
 @pytest.mark.parametrize("is_stuck", [True, False])
 @pytest.mark.parametrize("left", [1, 2])
-def test_the_last_tasks_of_a_run_are_not_given_up(is_stuck: bool, left: int) -> None:
-    """Otherwise a run would stop each time that it is resumed for its one deadly episode."""
+def test_a_run_of_fewer_tasks_plays_them_all(is_stuck: bool, left: int) -> None:
     assert not charged([*range(left)], is_stuck=is_stuck, of=left).is_hopeless
+
+
+@pytest.mark.parametrize("is_stuck", [True, False])
+def test_the_last_tasks_of_a_run_that_went_well_are_not_given_up(is_stuck: bool) -> None:
+    """Otherwise it would stop each time that it is resumed for its few deadly episodes."""
+    tally = Tally.of_resumed(200, [receipt(number, failure=None) for number in range(100, 110)])
+    tally.first_tries.tasks = 8
+    tally.first_tries.begin(groups(8))
+    for task in range(8):
+        charge(tally, task, is_stuck)
+    assert not tally.is_hopeless
+    tally.first_tries.begin(groups(16)[8:])
+    for task in range(8, 16):
+        charge(tally, task, is_stuck)
+    assert tally.is_hopeless, "the code was changed since"
 
 
 def test_nothing_is_hopeless_before_anything_was_tried() -> None:

@@ -18,7 +18,7 @@ from ray_gym.run.driver.fences import Fences
 from ray_gym.run.driver.grants import Grants
 from ray_gym.run.driver.losses import Losses
 from ray_gym.run.driver.seldom import Seldom
-from ray_gym.run.driver.tally import Tally
+from ray_gym.run.driver.tally import Tally, is_by_code
 from ray_gym.run.lease import EpisodeKey, ids_of
 from ray_gym.run.worker.report import Report
 
@@ -83,7 +83,8 @@ class Commits:
             self.tally.add(receipt)
             uncommitted[receipt.episode.episode_id] = receipt
         for staged in report.staged:
-            if not self.dispatcher.accept(worker, staged.episodes):
+            failed = {name for name, receipt in uncommitted.items() if is_by_code(receipt)}
+            if not self.dispatcher.accept(worker, staged.episodes, failed):
                 self.tally.refused_files += 1
                 _log_each(
                     logging.WARNING,
@@ -138,8 +139,8 @@ class Commits:
         charges = self.dispatcher.lose(worker, journal, reason, is_placed)
         if charges:
             self.last_charge = charges[0].charged or ""
-            is_stuck = bool(known) or (last is not None and last.crash is None)
-            self.tally.first_tries.charge(charges, is_stuck, is_alone=not known)
+        is_stuck = bool(known) or (last is not None and last.crash is None)
+        self.tally.first_tries.lose([one.episode_id for one in held], charges, is_stuck)
         self._losses.tell(worker, self.last_loss, None if ends_run else len(held) - len(charges))
         _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
         for receipt in self._uncommitted.pop(worker, {}).values():

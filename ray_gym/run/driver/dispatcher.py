@@ -21,13 +21,14 @@ session can have a worker for itself.
 
 from __future__ import annotations
 
-import math
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.journal.history import FencedFile, JournaledEpisode
+from ray_gym.run.driver.first_tries import is_lost
 from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
 from ray_gym.run.lease import EpisodeKey, Lease, LeaseGroup
 
@@ -187,20 +188,21 @@ class Dispatcher:
     def _next(self) -> LeaseGroup | None:
         if not self.pending:
             return self.source() if self.source is not None else None
-        order = self._probing_order() if self.is_probing else [(False, 0.0)]
-        self.pending.rotate(-(at := order.index(min(order))))
-        group = self.pending.popleft()
-        self.pending.rotate(at)
+        at = self._place_of_probe() if self.is_probing else 0
+        group = self.pending[at]
+        del self.pending[at]
         return group
 
-    def _probing_order(self) -> list[tuple[bool, float]]:
-        """Returns by what the next of the pending groups is chosen: as they were begun, but for those of which a part is
-        charged, which are the last.
+    def _place_of_probe(self) -> int:
+        """Returns the place of the pending group that is played next while others are tried: of those that were begun, which
+        are in front, the one that was begun first, unless enough of its samples were charged, but not all; else one that
+        was not begun.
         """
-        return [
-            (len({bool(one.charged) for one in group}) > 1, self._begun.get(group[0].spec.group_id, math.inf))
-            for group in self.pending
-        ]
+        begun = list(takewhile(lambda group: group[0].spec.group_id in self._begun, self.pending))
+        places = [at for at, group in enumerate(begun) if not _is_lost_in_part(group)]
+        if not places and len(begun) < len(self.pending):
+            return len(begun)
+        return min(places or range(len(begun)), key=lambda at: self._begun[begun[at][0].spec.group_id])
 
     def mark_over(self, worker: str, episodes: Iterable[EpisodeKey]) -> list[EpisodeKey]:
         """Marks episodes of the worker as over. Returns those that were marked now; attempts that the worker does not
@@ -215,9 +217,10 @@ class Dispatcher:
                 counted.append(played)
         return counted
 
-    def accept(self, worker: str, episodes: Iterable[EpisodeKey]) -> bool:
+    def accept(self, worker: str, episodes: Iterable[EpisodeKey], failed: Collection[str] = ()) -> bool:
         """Accepts all rows of a file, or none. Returns False, and changes nothing, if an attempt occurs twice or is not
-        leased to the worker; else True: the file may be committed.
+        leased to the worker; else True: the file may be committed. `failed`: ids of those that the environment's own code
+        failed, which have not come through.
         """
         leases = self._held.get(worker, {})
         rows = list(episodes)
@@ -228,7 +231,9 @@ class Dispatcher:
             if held is None or held.lease.key != played:
                 return False
         for played in rows:
-            self._has_come_through |= leases[played.episode_id].lease.charged is None
+            self._has_come_through |= (
+                leases[played.episode_id].lease.charged is None and played.episode_id not in failed
+            )
             del leases[played.episode_id]
             self._strikes.pop(played.episode_id, None)
             self._ended.discard(played.episode_id)
@@ -335,6 +340,11 @@ class Dispatcher:
 
 def _in_journal(held: _Held, journal: FencedFile | None) -> JournaledEpisode | None:
     return journal.episodes.get(held.lease.spec.episode_id) if journal else None
+
+
+def _is_lost_in_part(group: LeaseGroup) -> bool:
+    charged = sum(one.charged is not None for one in group)
+    return charged < len(group) and is_lost(charged, len(group))
 
 
 def _was_over(held: _Held, journal: FencedFile | None) -> bool:

@@ -28,6 +28,11 @@ BY_CODE = f"{FailureKind.ENVIRONMENT} in "
 """Beginning of a receipt's failure by the environment's own code."""
 
 
+def is_by_code(receipt: Receipt) -> bool:
+    """Says whether an episode failed by the environment's own code."""
+    return receipt.status == "failed" and receipt.failure is not None and receipt.failure.startswith(BY_CODE)
+
+
 @dataclass
 class Tally:
     """Counts the episodes of a run, and what they cost."""
@@ -112,6 +117,7 @@ class Tally:
         for receipt in done:
             tally.add(receipt)
         tally.already_done, tally.tokens_before = tally.done, tally.tokens
+        tally.first_tries.goes_on = tally.by_status["completed"] > 0
         tally.failed_by_code = 0
         return tally
 
@@ -140,7 +146,7 @@ class Tally:
             self.by_outcome[outcome] += sign
         if receipt.failure and receipt.status == "failed":  # not dropped: the group's failed episodes tell why
             self.failures.add(receipt.failure, sign)
-            if receipt.failure.startswith(BY_CODE):
+            if is_by_code(receipt):
                 self.failed_by_code += sign
                 self.first_tries.fail(receipt.episode.episode_id, sign)
         elif receipt.failure and receipt.status == "completed":
