@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from ray_gym.config.file import explain, explained
 from ray_gym.data.merged import merged_values
-from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
+from ray_gym.data.nemo_gym import is_nemo_gym, task_fields, without_settings
 from ray_gym.data.round_trip import lost_values
 from ray_gym.data.rows import FileRow, not_json
 from ray_gym.environment import Environment
@@ -87,12 +87,16 @@ def _check(task: Task, environment: Environment[Any, Any]) -> None:
 
 
 def _fields(fields: dict[str, Any], task_type: type[Task]) -> dict[str, Any]:
-    """Returns the fields of a row, those of a NeMo Gym row under our names unless the task takes such rows as they are.
+    """Returns the fields of a row, those of a NeMo Gym row under our names unless the task takes such rows as they are, and
+    without settings of requests that the task does not have.
 
     Errors: ValueError for a NeMo Gym row that `task_fields` refuses (without a conversation, say).
     """
-    if not is_nemo_gym(fields) or task_type.takes_nemo_gym_rows:
+    if is_nemo_gym(fields) and task_type.takes_nemo_gym_rows:
         return fields
+    if not is_nemo_gym(fields):
+        keeps_all = task_type.model_config.get("extra") != "forbid"
+        return fields if keeps_all else without_settings(fields, names_of(task_type))
     return task_fields(fields, names_of(task_type))
 
 

@@ -85,6 +85,14 @@ def dropped_settings(fields: Mapping[str, Any]) -> list[str]:
     return sorted(own | nested)
 
 
+def without_settings(fields: dict[str, Any], known: Set[str]) -> dict[str, Any]:
+    """Returns the fields of a row in another form without the settings of a request that `dropped_settings` names. `known` are
+    the names of the task's fields, which stay.
+    """
+    found = {"chat_template_kwargs"} | {name for name in ("extra_body",) if isinstance(fields.get(name), Mapping)}
+    return {name: value for name, value in fields.items() if name in known or name not in found}
+
+
 def _is_dropped(name: str, known: Set[str]) -> bool:
     """Says whether a field is bookkeeping that the task does not have."""
     return name not in known and (name in BOOKKEEPING or name.startswith(BOOKKEEPING_PREFIX))

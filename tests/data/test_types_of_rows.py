@@ -22,6 +22,7 @@ from ray_gym.data.checking import BadRow, task_of
 from ray_gym.data.parquet import plain_rows
 from ray_gym.data.rows import FileRow, TaskFile
 from ray_gym.data.tasks import read_tasks
+from ray_gym.envs.mcqa.environment import MultipleChoice
 from ray_gym.errors import UserError
 
 
@@ -288,6 +289,20 @@ def test_template_arguments_of_a_row_are_remarked(tmp_path: Path) -> None:
     assert len(list(file.rows())) == 3
     [(remark, lines)] = file.remarks.items()
     assert remark.startswith("chat_template_kwargs of its own, which are not used") and lines == [1, 3]
+
+
+def test_settings_of_requests_in_a_row_of_an_environment_are_passed_over(tmp_path: Path) -> None:
+    row = {"question": "2+2?", "options": ["3", "4"], "expected_answer": "B"}
+    settings = [{"chat_template_kwargs": {"enable_thinking": False}}, {"extra_body": {"top_k": 1}}]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row | own) + "\n" for own in [*settings, {"extra_body": "x"}, {"top_k": 1}]))
+    file, environment = TaskFile(path), MultipleChoice()
+    asked, also, *bad = file.rows()
+    assert task_of(asked, environment) == task_of(also, environment)
+    assert [remark.partition(" ")[0] for remark in file.remarks] == ["chat_template_kwargs", "extra_body.top_k"]
+    for one in bad:
+        with pytest.raises(BadRow, match="unknown key"):
+            task_of(one, environment)
 
 
 ODD: dict[str, pa.Array] = {
