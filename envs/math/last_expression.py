@@ -61,7 +61,7 @@ _UNIT_WORDS = re.compile(
 _SIGNS_ALONE = re.compile(r"(?!(?:\\?\{\s*\\?\}|[-+/<>=])\Z)(?:[-\s.,;:+*/^_(){}\[\]|!'\"`~%=<>]|\\[^A-Za-z])*")
 """Signs that are no answer, as an empty set and one operator or relation are."""
 _VARIABLE = re.compile(
-    rf"(?:\\(?!(?:{GREEK})(?![A-Za-z]))[A-Za-z]+|{_FUNCTION}|(?P<name>(?:\\[A-Za-z]+|[^\W\d_\u03c0]|[\u220f\u2211\u222b])"
+    rf"(?:\\(?!(?:{GREEK})(?![A-Za-z]))[A-Za-z]+|{_FUNCTION}|(?P<name>(?:\\[A-Za-z]+|(?![\u00aa-\u00be\u2070-\u209c])[^\W\d_\u03c0]|[\u220f\u2211\u222b])"
     r"(?:_(?:\w|\{(?:[^{}]|\{[^{}]*\})*\})|[\d\u2080-\u2089])?))"
 )
 _SAID_TO_BE = re.compile(r"(?:=|(?<!equation )\b(?:is|are|equals))[\s*$:(\[\\]*\Z")

@@ -14,6 +14,9 @@ from ray_gym.logs import is_json
 
 logger = logging.getLogger(__name__)
 
+LEAVE_S = 10
+"""Seconds that the process may take to end once it has said that the service is stopped."""
+
 Log = Annotated[
     str | None, typer.Option(metavar="FORMAT", help="How to log: `plain` or `json`, one object a line (`log.format`).")
 ]
@@ -46,12 +49,14 @@ def serve(
         ray-gym serve mine.yaml service.host=0.0.0.0 service.tokens.file=/etc/ray_gym/tokens
     """
     from ray_gym.errors import RunFailed
+    from ray_gym.run.signals import leave_within
     from ray_gym.service.serving import serve as carry_out
 
     try:
         carry_out(find_config(config), [*(overrides or []), *as_override(log)], say=_say, wait=wait)
     except KeyboardInterrupt:  # typer would end without a word
         raise RunFailed("interrupted before the service was up, or while it went down") from None
+    leave_within(LEAVE_S)
 
 
 def _say(text: str) -> None:

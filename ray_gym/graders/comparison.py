@@ -53,6 +53,15 @@ _BOX = re.compile(r"\\boxed ?\{([^{}\n]{0,40})\}")
 """A box of LaTeX, in which models that are trained for this task write scores and ranking."""
 _FRAME = re.compile(r"\[The (?:Begin of ([A-Za-z ]{1,40})|End of [A-Za-z ]{1,40})\]\s{0,9}")
 """Lines around scores and ranking, as the models that write boxes have them."""
+_WHOSE = r"(?:the |answer |response |assistant ){0,2}"
+_EACH_NAMED = re.compile(
+    rf"(?<=scores)([*_]{{0,3}}:[*_ ]{{0,4}}){_WHOSE}(?:1|A|first)(?: answer| response)? ?[:=] ?(\d)(?:/5)?(?: ?[,;] ?| and )"
+    rf"{_WHOSE}(?:2|B|second)(?: answer| response)? ?[:=] ?(\d)(?:/5)?(?!\.?\d)",
+    re.IGNORECASE,
+)
+"""Two scores behind one title, each with the name of its answer."""
+_REMARK = re.compile(r"(?<=\d) \([A-Za-z ,]{1,40}\)(?= ?[,;]| and |[ ]*$)", re.MULTILINE)
+"""Words in brackets behind a score."""
 _BELOW = r"[ \t*_:]{0,9}\n\s{0,9}"
 _TWO_SCORES = r"[^\w\n#]{0,9}\d(?:/5)?[ \t*_,;|&]{1,9}(?:and[ \t]{1,9})?\d(?:/5)?[^\w\n]{0,9}$"
 _ONE_RANK = r"[^\w\n#]{0,9}\d(?:[ \t]\([^()\n]{1,60}\))?[^\w\n]{0,9}$(?!\n\s{0,9}[^\w\n]{0,9}\d)"
@@ -166,6 +175,7 @@ def read_comparison(text: str) -> Comparison | None:
     """
     said = _BOX.sub(r"\1", last_words(text))
     said = _TITLE.sub(r"\1: ", _FRAME.sub(lambda found: f"{found[1]}: " if found[1] else "", said))
+    said = _EACH_NAMED.sub(r"\1\2, \3", _REMARK.sub("", said))
     scores, rankings = _last_scores(said), _RANKING.findall(said)
     if not scores or not rankings:
         return None

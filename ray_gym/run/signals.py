@@ -24,6 +24,15 @@ def stop_signals() -> list[signal.Signals]:
     return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hangs_up else [])]
 
 
+def leave_within(seconds: float) -> None:
+    """Has this process end with exit code 0 after `seconds`, if threads or handlers of others keep it from ending before. To be
+    called when everything is done.
+    """
+    timer = threading.Timer(seconds, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
+
+
 @contextmanager
 def unwind_on_signals() -> Iterator[None]:
     """Makes the signals that stop raise KeyboardInterrupt while the block runs, so that models are taken down even while

@@ -193,3 +193,24 @@ def test_every_pair_is_there_once_and_places_are_shared(count: int) -> None:
 def test_a_list_below_a_title_is_no_ranking_and_no_scores(text: str) -> None:
     assert read_comparison(text) is None
     assert read_comparison("Scores: 3, 3\nRanking:\n2 (1 is better)") == Comparison(3.3, 2.7)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        "Scores: Answer 1 = 4, Answer 2 = 3",
+        "Scores: first: 4, second: 3",
+        "**Scores:** A: 4, B: 3",
+        "Scores: Response 1: 4/5 and Response 2: 3/5",
+        "Scores: 4 (good), 3 (ok)",
+    ],
+)
+def test_scores_may_have_names_and_remarks(scores: str) -> None:
+    assert read_comparison(f"{scores}\nRanking: 2") == Comparison(4, 3)
+
+
+@pytest.mark.parametrize(
+    "scores", ["Scores: second: 4, first: 3", "Scores: Answer 1 = 4", "Scores: 1 (of 5), 2 (of 5), 3"]
+)
+def test_scores_with_names_in_another_order_are_asked_for_again(scores: str) -> None:
+    assert read_comparison(f"{scores}\nRanking: 2") is None

@@ -80,7 +80,18 @@ def test_a_number_within_the_last_expression_is_not_the_answer(end: str) -> None
 
 @pytest.mark.parametrize(
     "answer",
-    ["x ≠ 5", r"So x \neq 5", "So x != 5.", "It satisfies x >= 5", "x > 5", r"Hence x \le 5", "2x = 5", "1 < x < 5"],
+    [
+        "x ≠ 5",
+        r"So x \neq 5",
+        "So x != 5.",
+        "It satisfies x >= 5",
+        "x > 5",
+        r"Hence x \le 5",
+        "2x = 5",
+        "x² = 5",
+        "So y³ = 5.",
+        "1 < x < 5",
+    ],
 )
 def test_a_relation_to_a_number_is_not_the_number(answer: str) -> None:
     assert verify_answer("5", answer)[0] == 0.0

@@ -171,3 +171,15 @@ def test_services_of_trainers_end_by_signals_also_in_the_background(
     monkeypatch.setattr(server, "serve", serve)
     assert server.main(arguments) == 0
     assert serve_until_signalled(lambda: 2) == 2
+
+
+@pytest.mark.parametrize("keeps", ["threading.Thread(target=threading.Event().wait)", "threading.Timer(600, print)"])
+def test_a_process_that_is_done_ends_whatever_others_threads_do(keeps: str) -> None:
+    code = f"import threading\nfrom ray_gym.run.signals import leave_within\n{keeps}.start()\nprint('stopped')\nleave_within(0.5)"
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+    assert done.stdout == "stopped\n"
+
+
+def test_a_process_that_ends_by_itself_does_so_with_its_own_code() -> None:
+    code = "import sys\nfrom ray_gym.run.signals import leave_within\nleave_within(600)\nsys.exit(3)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 3
