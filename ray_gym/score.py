@@ -79,7 +79,12 @@ def _text(name: object) -> str:
 def _number(value: SupportsFloat, returned: str, whose: str = "") -> float:
     if not isinstance(value, SupportsFloat):  # float() would take a text, too
         raise TypeError(f"{returned} a {type(value).__name__}{whose}; expected a number: {value!r:.60}")
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:  # an array or tensor of several numbers
+        raise TypeError(
+            f"{returned} a {type(value).__name__}{whose}; expected a number ({error}): {value!r:.60}"
+        ) from None
     if not math.isfinite(number):
         raise ValueError(f"{returned} {number}{whose}, which is no reward")
     return number

@@ -38,3 +38,12 @@ def test_a_conversation_in_json_is_no_message() -> None:
     with pytest.raises(ValueError, match="messages is a text that is itself JSON; write the list"):
         read_conversation('[{"role": "user", "content": "x"}]')
     assert [one["content"] for one in read_conversation("[1, 2]")] == ["[1, 2]"]
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("wrong", [np.array([1, 2]), np.array([])])
+def test_an_array_of_several_numbers_is_no_reward(wrong: Any, named: bool) -> None:
+    """Numpy's own words say neither what was returned nor by what."""
+    with pytest.raises(TypeError, match=r"score\(\) returned a ndarray( for part)?; expected a number"):
+        as_score({"part": wrong} if named else wrong)
+    assert as_score(np.float32(2)).reward == 2
