@@ -39,10 +39,11 @@ _SAYS_THE_SAME = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Words that say of the same matter that it is not so, and what is behind them."""
-_LETTER = r"(?-i:[A-J])(?!['\u2019\[]|\w|\s[a-z]|\s?=|\((?!\s))"
+_LETTER = r"(?-i:[A-J])(?!['\u2019\[]|\w|\s(?!(?:because|since|as|for|not)\b)[a-z]|\s?=|\((?!\s))"
 _GIVES_ANOTHER = re.compile(
     r"\b(?:yes|yeah|yep|affirmative|instead|wait|let\sme|reconsider|recheck)\b|\\(?:boxed|fbox)"
-    r"|(?<!not\s)(?<!never\s)(?<!n['\u2019]t\s)(?<!were\s)(?<!if\s)(?<!to\sbe\s)\btrue\b(?!\s\w|['\u2019]s)"
+    r"|(?<!not\s)(?<!never\s)(?<!n['\u2019]t\s)(?<!were\s)(?<!if\s)(?<!to\sbe\s)\btrue\b"
+    r"(?!\s(?:value|answer|number|one|count|statement|claim|reason)\b|['\u2019]s)|(?:\A|[.!?\n])\s{0,3}(?:but\s)?actually\b"
     r"|\b(?:answer|option|choose|pick|so|thus|hence|therefore|is|be|with|now|correct|right|final)[^\w\n]{0,9}"
     + _LETTER
     + r"|\bit['\u2019]s\s[^\w\n]{0,9}"

@@ -108,3 +108,60 @@ def test_long_answers_take_no_time() -> None:
         answer_line(f"Answer: no{end}\nfoo")
         verify_answer("5", f"\\boxed{{no{end}}}\nhm")
     assert time.process_time() - began < 5 * slowness()
+
+
+YES_OR_NO = {"A": "Yes", "B": "No"}
+GIVE_ANOTHER = [
+    *("It should be A.", "It's A.", "It is A.", "So it must be A.", "The correct one is A.", "I'd go with A."),
+    *(
+        "My answer is now A.",
+        "A is the answer.",
+        "A must be correct.",
+        "Correct: A",
+        "Final: A",
+        "**A**",
+        "**A.**",
+        "$A$",
+        "`A`",
+    ),
+    *(
+        "It should be A because x > 0.",
+        "It's A since x > 0.",
+        "The claim is true for all n.",
+        "Actually, the statement holds.",
+    ),
+    *("The claim is actually true because n is even.", "It is true that 7 is prime.", "So the answer is affirmative."),
+]
+
+
+@pytest.mark.parametrize("behind", GIVE_ANOTHER)
+@pytest.mark.parametrize("between", ["\n\n", " "])
+def test_another_answer_behind_a_denial_takes_back(behind: str, between: str) -> None:
+    for reader, before in (
+        ("strict_boxed", "\\boxed{B}"),
+        ("lenient_boxed", "\\boxed{B}"),
+        ("answer_colon", "Answer: B"),
+    ):
+        assert READERS[reader](f"{before}\n\nThat's wrong.{between}{behind}", YES_OR_NO) is None
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        *("This is false, since it is divisible by 7.", "This is false: 91 is 7 times 13, so it is composite."),
+        *("This is not true because n = 4 is a counterexample.", "This is false. Its right side is larger."),
+        *("This is false, so the answer is no.", "This is false.\n\nIf it were true, 91 would be prime."),
+        *("This is false.\n\nThe claim is never true.", "This is false.\n\nThe converse isn't true."),
+        *("This is false.\n\nFor the claim to be true, n must be even.", "This is false.\n\nThe true value is 5."),
+        *("This is false.\n\nIn fact 91 is actually composite.", "This is false.\n\nSo A = 3 is a counterexample."),
+        *(
+            "This is false.\n\nThus $E[X] = 2$, and not 3.",
+            "This is false.\n\nHence F(2) = 0.",
+            "This is false.\n\nSet B is empty.",
+        ),
+    ],
+)
+def test_the_reason_of_a_no_takes_nothing_back(behind: str) -> None:
+    question = "Is the claim true? Answer Yes or No, in a box."
+    assert verify_answer("No", f"\\boxed{{\\text{{No}}}}\n\n{behind}", question)[0] == 1
+    assert READERS["strict_boxed"](f"\\boxed{{B}}\n\n{behind}", YES_OR_NO) == "B"
