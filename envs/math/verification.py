@@ -411,7 +411,7 @@ def _equal_percentages(expected: str, boxed: str, question: str) -> tuple[str, s
     """Returns the numbers of an expected answer and a box of which one is a percentage, if they are equal and the question
     asks for percent; None otherwise. math-verify would read 0.5 % as another text than a half.
     """
-    signed = [percentage_of(text) for text in (expected, boxed)]
+    signed = [percentage_of(text) or percentage_in_words(text) for text in (expected, boxed)]
     if (signed[0] is None) == (signed[1] is None) or not asks_for_percent(question):
         return None
     gold, given = (number or text for number, text in zip(signed, (expected, boxed), strict=True))

@@ -237,3 +237,10 @@ def test_molar_is_read_behind_any_value(expected: str, right: list[str], wrong: 
     given = {box: verify_answer(expected, f"\\boxed{{{box}}}", question)[0] for box in [*right, *wrong]}
     assert [box for box, reward in given.items() if reward] == right
     assert all(verify_answer(expected, f"The answer is ${box}$.", question)[0] for box in right)
+
+
+@pytest.mark.parametrize("box", ["25 percent", "25 pct", "25 per cent", "25\\%", "25\\text{ percent}", "25"])
+def test_percent_in_words_is_the_sign_where_it_is_asked_for(box: str) -> None:
+    for expected in ("25", "25\\%"):
+        assert verify_answer(expected, f"\\boxed{{{box}}}", "What percent is it?")[0] == 1.0
+        assert verify_answer(expected, "\\boxed{26 percent}", "What percent is it?")[0] == 0.0
