@@ -20,11 +20,15 @@ _NAMES = {
 }
 _SYSTEMS = {"binary": "2", "octal": "8", "decimal": "10", "hexadecimal": "16"}
 _ASKED = re.compile(
-    r"(?<!from\s)(?<!given\sin\s)(?:(?<!is\swritten\sin\s)(?<!are\swritten\sin\s)|(?=[^.?!\n]{1,20}\?))\b"
+    r"(?<!from\s)(?<!given\sin\s)\b"
     rf"(?:base[\s$-]{{1,3}}({'|'.join(_NAMES)}|\d\d?)|in\s({'|'.join(_SYSTEMS)}))\b",
     re.IGNORECASE,
 )
 """Base that a question names, but for that of the number which it gives."""
+_GIVEN = re.compile(
+    r"(?:\A|[.?!])\s*(?!(?:if|when|suppose|let)\b)[^.?!]{1,80}\b(?:is|are)\swritten\sin\s\Z", re.IGNORECASE
+)
+_SENTENCE_ENDS = re.compile(r"\s*\$?\s*[.]")
 _LAST_SUBSCRIPT = re.compile(r"(?<=[0-9A-F])_(?:\{\s*(?:\\text\w*\s?\{\s*(\w+)\s*\}|\(?(\w+)\)?)\s*\}|(\w))\s*\Z")
 """Base behind the number with which an answer ends."""
 _SUBSCRIPT = re.compile(r"(?<=\d)_(?:\{([^{}]*(?:\{[^{}]*\})?)\}|(\w))")
@@ -37,8 +41,14 @@ def without_asked_base(answer: str, question: str) -> str:
     if found is None:
         return answer
     base = next(filter(None, found.groups())).lower()
-    asked = {_number(name or system) for name, system in _ASKED.findall(question)}
+    asked = {_number(found[1] or found[2]) for found in _ASKED.finditer(question) if not _is_given(question, found)}
     return answer[: found.start()] if asked == {_number(base)} else answer
+
+
+def _is_given(question: str, base: re.Match[str]) -> bool:
+    """Says whether a sentence of the question ends by telling in which base a number is written."""
+    ends = _SENTENCE_ENDS.match(question, base.end())
+    return ends is not None and _GIVEN.search(question[: base.start()]) is not None
 
 
 def are_in_bases(given: str, gold: str) -> bool:

@@ -110,15 +110,14 @@ def with_molar_units(expected: str, answer: str, is_asked: bool) -> tuple[str, s
     is_scaled = PLAIN_NUMBER.fullmatch(expected) is not None and _SCALED_MOLAR.search(answer) is not None
     if is_scaled or (not is_asked and None in found):
         return expected, answer
+    volume = "dm^3" if "dm" in expected + answer else "L"
     one, other = (
-        _MOLAR_TEXT.sub(_in_mol, text) if molar is None else _in_mol(molar)
+        _MOLAR_TEXT.sub(rf"\1\\text{{ \2mol/{volume}}}", text)
+        if molar is None
+        else rf"{molar[1]}\text{{ {molar[2]}mol/{volume}}}"
         for text, molar in zip((expected, answer), found, strict=True)
     )
     return one, other
-
-
-def _in_mol(found: re.Match[str]) -> str:
-    return rf"{found[1]}\text{{ {found[2]}mol/L}}"
 
 
 def _in_micro(expression: str) -> str | None:

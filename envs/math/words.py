@@ -36,7 +36,7 @@ _DOUBTED = re.compile(
     r"|(?:n['\u2019]t|\bcannot|\bnever|\bwrong to)\s(?:\w+\s){0,2}?(?:say|sure|certain|know|think|believe))"
     r"(?:\s(?:if|that|whether))?(?:\s(?:the|my|this|your|final|correct|right)){0,3}\s*\Z"
     r"|(?:n['\u2019]t|\b(?:not|cannot|never|nobody|nothing|incorrect|impossible|reject\w*|refus\w+|den(?:y|ies|ied)|disput\w+))"
-    r"\b(?!\s(?:hard|difficult|surprising|only)\b)[^.!?:;\n]{0,60}\b(?:that|say|claim|conclude)"
+    r"\b(?!\s(?:hard|difficult|surprising|only)\b)(?:(?!\b(?:so|and|thus|hence|therefore|but|then)\b)[^,.!?:;\n]){0,60}\b(?:that|say|claim|conclude)"
     r"(?:\s(?:the|my|this|your|final|correct|right)){0,3}\s*\Z",
     re.IGNORECASE,
 )

@@ -24,7 +24,12 @@ _ANSWER = re.compile(
     r"(?<![^\W_])(?<![^\W_]_)answer(?:\s+is)?[*_`]{0,3}\s*[:=\uff1a\uff1d](?:[*_`]{1,3}(?!\S)|\*\*|</(?:b|strong|em|i|u)>)?",
     re.IGNORECASE,
 )
-_NEXT_LINE = re.compile(r"[*_`\u200b \t\r]*+\n\s*+(\S[^\n]*)")
+_NEXT_LINE = re.compile(
+    r"[*_`\u200b \t\r]*+\n(?:(?:```\w*|[^\w\n]*+)\n)*+[ \t]*+(?:(?:[#>]{1,6}|[-+*\u2022](?!\s{1,9}[\d.])|\d{1,2}[.)])[ \t]{1,9})*+([^\n]+)"
+)
+"""Next line with words, without the marks of lists, titles and quotations before them."""
+_DASHED = re.compile(r"[-+*\u2022][ \t]|\W*\Z")
+"""Begins with the mark of a point, which before a number may be its sign; or has no letters and digits."""
 _END_TOKEN = re.compile(r"(?:<[|\uff5c][^|\uff5c<>\s]{1,40}[|\uff5c]>|</s>|<end_of_turn>|</answer>)\Z")
 """Control token by which a model ends its answer, or the end of the tag around it, written as text."""
 _LONGEST_TOKEN = 44
@@ -99,7 +104,9 @@ def _line_below(text: str, start: int) -> str | None:
     there is none, or if the lines behind it call it wrong.
     """
     found = _NEXT_LINE.match(text, start)
-    answer = _shown(_undressed(found[1].strip())) if found is not None else None
+    line = text[text.rfind("\n", 0, start) + 1 : start]
+    answer = _shown(_undressed(_without_end(found[1].strip(), line))) if found is not None else None
+    answer = None if answer is None or _DASHED.match(answer) else answer
     return None if found is None or answer is None or is_denied_below(text[found.end() :], answer) else answer
 
 

@@ -120,18 +120,25 @@ _FAULTS = (
     r"(?:errors?|mistakes?|issues?|problems?|harm\w*|differences?|flaws?|faults?|violations?|discrepanc\w+|contradictions?"
     r"|complaints?|deviations?|inaccurac\w+|omissions?|doubts?|question)"
 )
-_DOES_NOT = r"(?:(?:do|does|did|is|are|was|were|has|have|had|could|can)(?: ?n['\u2019]t| not)|cannot|can['\u2019]t)"
+_WRAP = r"(?:[^\S\n]|\n(?-i:(?=[a-z])))"
+"""Space, or a line break within a sentence."""
+_DOES_NOT = r"(?:(?:do|does|did|is|are|was|were|has|have|had|could|can)(?:[ ]?n['\u2019]t|[ ]not)|cannot|can['\u2019]t)"
 _BUT_ONE = r"(?![^.;\n]{0,60}\b(?:other than|except\w*|besides|apart from|aside from|but)\b)"
 PRAISE = re.compile(
-    rf"(?i:(?<![^\W_])(?:(?:no|without|zero|free +of|not +(?:an?y?|one|single)) "
-    rf"(?:(?!longer)\w{{1,20}} ){{0,2}}{_FAULTS}(?: (?:content|found|material))?"
-    r"|(?:nothing|none) (?:(?:is|was|seems) )?(?:wrong|missing|harmful|amiss|incorrect|false|unsafe|offensive)"
-    r"|(?:no (?:false|incorrect|wrong|untrue|inaccurate|invalid|unsupported) "
-    r"(?:\w{1,20} )?(?:claims?|statements?|facts?|information|steps?|values?)"
-    rf"|(?:{_DOES_NOT} (?:(?:contain|have|include|make|introduce|show|exhibit|commit) )?"
-    rf"|(?<=\bI ){_DOES_NOT} (?:find|see|detect|spot|notice|identify) )any (?:(?!longer|only|more|other|of)\w{{1,20}} ){{0,2}}{_FAULTS}"
-    rf"|{_DOES_NOT} (?:(?:do|say|have|contain) anything (?:wrong|harmful|incorrect|false|unsafe|offensive|missing)"
-    rf"|(?:violate|break|breach|miss|omit|skip|leave out) any(?:thing)?)){_BUT_ONE})(?![^\W_]))"
+    (
+        rf"(?i:(?<![^\W_])(?:(?:no|without|zero|free_+of|not_+(?:an?y?|one|single))_(?:(?!longer)\w{{1,20}}_){{0,2}}{_FAULTS}"
+        r"(?:_(?:content|found|material))?"
+        r"|(?:nothing|none) (?:(?:is|was|seems) )?(?:wrong|missing|harmful|amiss|incorrect|false|unsafe|offensive)"
+        r"|(?:no_(?:false|incorrect|wrong|untrue|inaccurate|invalid|unsupported)_"
+        r"(?:\w{1,20}_)?(?:claims?|statements?|facts?|information|steps?|values?)"
+        rf"|(?:{_DOES_NOT}_(?:(?:contain|have|include|make|introduce|show|exhibit|commit)_)?"
+        rf"|(?<=\bI ){_DOES_NOT}_(?:find|see|detect|spot|notice|identify)_)any_"
+        rf"(?:(?!longer|only|more|other|of)\w{{1,20}}_){{0,2}}{_FAULTS}"
+        rf"|{_DOES_NOT}_(?:(?:do|say|have|contain)_anything_(?:wrong|harmful|incorrect|false|unsafe|offensive|missing)"
+        rf"|(?:violate|break|breach|miss|omit|skip|leave out)_any(?:thing)?)){_BUT_ONE})(?![^\W_]))"
+    )
+    .replace("_", _WRAP)
+    .replace(rf"[^\W{_WRAP}]", r"[^\W_]")
 )
 """Words of negation that find no fault, and so deny no label that is no negative one."""
 DENIALS = re.compile(

@@ -8,6 +8,8 @@ from typing import Any
 
 from ray_gym.graders.finder import Finder, within_brackets
 from ray_gym.graders.hedges import DENIALS, PRAISE
+from ray_gym.graders.references import is_of_the_reference
+from ray_gym.graders.retractions import end_of_withdrawn
 
 _OBJECT = re.compile(r"\s*(?:```(?:json)?\s*)?(\{.*\})\s*(?:```\s*)?\Z", re.DOTALL | re.IGNORECASE)
 _REASONS = re.compile(
@@ -16,8 +18,8 @@ _REASONS = re.compile(
 
 
 def without_reason(text: str, finder: Finder) -> str:
-    """Returns the text of a JSON object with one member that is a label without those that are its reason, unless words in
-    them deny a label that is no negative one; other texts as they are.
+    """Returns the text of a JSON object with one member that is a label without those that are its reason, if no label is in
+    them but such as name the reference or deny a fault, and they take nothing back; other texts as they are.
     """
     found = _OBJECT.match(text)
     try:
@@ -26,14 +28,23 @@ def without_reason(text: str, finder: Finder) -> str:
         return text
     if not isinstance(members, dict):
         return text
-    reasons = [key for key, value in members.items() if isinstance(value, str) and _REASONS.fullmatch(key)]
+    reasons = {key: value for key, value in members.items() if isinstance(value, str) and _REASONS.fullmatch(key)}
     verdicts = [label for key, value in members.items() if key not in reasons and (label := _label(value, finder))]
-    if len(verdicts) != 1 or not reasons:
-        return text
-    is_denied = any(DENIALS.search(PRAISE.sub("", members[key])) for key in reasons)
-    if is_denied and verdicts[0] not in finder.negative:
+    if len(verdicts) != 1 or not all(
+        _is_harmless(PRAISE.sub(" ", one), verdicts[0], finder) for one in reasons.values()
+    ):
         return text
     return json.dumps({key: value for key, value in members.items() if key not in reasons}, ensure_ascii=False)
+
+
+def _is_harmless(reason: str, verdict: str, finder: Finder) -> bool:
+    """Says whether a reason neither denies its verdict, unless that is a negative one, nor has another or a withdrawal."""
+    words = "|".join(re.escape(within_brackets(label)) for label in finder.labels)
+    said = re.finditer(rf"(?<![^\W_])(?:{words})(?![^\W_])", reason, re.IGNORECASE)
+    is_denied = verdict not in finder.negative and DENIALS.search(reason) is not None
+    return (
+        not is_denied and not end_of_withdrawn(reason) and all(is_of_the_reference(reason, *one.span()) for one in said)
+    )
 
 
 def _label(value: Any, finder: Finder) -> str | None:

@@ -193,6 +193,8 @@ def test_every_pair_is_there_once_and_places_are_shared(count: int) -> None:
 def test_a_list_below_a_title_is_no_ranking_and_no_scores(text: str) -> None:
     assert read_comparison(text) is None
     assert read_comparison("Scores: 3, 3\nRanking:\n2 (1 is better)") == Comparison(3.3, 2.7)
+    assert read_comparison("Scores:\n3, 4\nRanking:\n5\n1. First reason") == Comparison(3, 4)
+    assert read_comparison("Scores:\n## 3, 4\nRanking:\n## 5") == Comparison(3, 4)
 
 
 @pytest.mark.parametrize(

@@ -230,6 +230,7 @@ def test_a_fraction_in_words_is_read_at_the_end_of_an_answer(expected: str, righ
         ("10^{-7}", ["10^{-7}\\text{ M}"], ["10^{-6}\\text{ M}"]),
         ("5\\times 10^{-3}\\text{ mol/L}", ["5\\times 10^{-3}\\text{ M}"], ["5\\times 10^{-3}\\text{ mol}"]),
         ("5\\text{ mM}", ["5\\text{ mM}"], ["5\\text{ M}"]),
+        ("0.5\\text{ mol dm}^{-3}", ["0.5\\text{ M}", "0.5\\text{ mol/dm}^3"], ["0.6\\text{ M}"]),
     ],
 )
 def test_molar_is_read_behind_any_value(expected: str, right: list[str], wrong: list[str]) -> None:

@@ -144,3 +144,17 @@ def test_a_whole_hour_is_a_time_of_day(expected: str, right: list[str], wrong: l
 )
 def test_a_whole_hour_is_no_plain_number_where_no_time_is_asked_for(question: str, reward: int) -> None:
     assert verify_answer("7", r"\boxed{7\text{ o'clock}}", question)[0] == reward
+
+
+@pytest.mark.parametrize(
+    ("answer", "reward"),
+    [
+        ("n is not prime, so I conclude that the answer is no.", 1),
+        ("It cannot be divided, so I would say the answer is no.", 1),
+        ("That is not possible, and we can say that the answer is no.", 1),
+        ("It is not true that the answer is no.", 0),
+        ("Nobody could say that the answer is no.", 0),
+    ],
+)
+def test_a_denial_before_announced_words_has_to_govern_them(answer: str, reward: int) -> None:
+    assert verify_answer("no", answer, "Is n prime?")[0] == reward

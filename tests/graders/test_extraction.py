@@ -104,6 +104,18 @@ def test_the_last_box_that_is_closed(text: str, found: str | None) -> None:
         ("Answer:\n42\nWait, that's wrong.", None),
         ("Wrong answer:\n42", None),
         ("Answer:\n \n", None),
+        ("Answer:\n$$\n5\n$$", "5"),
+        ("Answer:\n\\[\n5\n\\]", "5"),
+        ("Answer:\n```\n5\n```", "5"),
+        ("Answer:\n---\n5", "5"),
+        ("Answer:\n1. 5", "5"),
+        ("Answer:\n> 5", "5"),
+        ("The final answer:\n\n### 5", "5"),
+        ("**Answer:\n5**", "5"),
+        ("Answer:\n- Paris", "Paris"),
+        ("Answer:\n-5", "-5"),
+        ("Answer:\n- 5", None),
+        ("Answer:\n---", None),
     ],
 )
 def test_what_stands_behind_the_last_answer(text: str, found: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 
@@ -138,7 +139,8 @@ def test_what_is_told_apart_takes_linear_time(text: str) -> None:
         ('{"correct": false, "why": "The true value is 5"}', "false", ("true", "false")),
         ('{"correct": true, "why": "no false claims"}', "true", ("true", "false")),
         ('```json\n{"why": "The true value is 5", "correct": false}\n```', "false", ("true", "false")),
-        ('{"verdict": "FAIL", "reason": "It did not pass."}', "FAIL", ("PASS", "FAIL")),
+        ("Yes, the answer is right without any\nerrors.", "Yes", ("Yes", "No")),
+        ("PASS - there are no\nmistakes.", "PASS", ("PASS", "FAIL")),
     ],
 )
 def test_a_reason_that_finds_no_fault_or_names_the_reference_denies_nothing(
@@ -195,3 +197,25 @@ def test_a_verdict_does_not_go_on_in_the_next_line(said: str) -> None:
 )
 def test_labels_in_prose_stay_doubtful(said: str) -> None:
     assert clear_label(said, ("correct", "incorrect")) is None
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason", "labels"),
+    [
+        ("safe", "The text is unsafe.", ("safe", "unsafe")),
+        ("A", "Final verdict: B", ("A", "B")),
+        ("A", "Answer B is right and A is off.", ("A", "B")),
+        ("[[A]]", "My final verdict is [[B]]", ("[[A]]", "[[B]]")),
+        ("4", "Score: 2", TO_FIVE),
+        ("CORRECT", "I take that back.", CORRECT),
+        ("CORRECT", "It is mostly CORRECT.", CORRECT),
+        ("CORRECT", "80% CORRECT", CORRECT),
+        ("incorrect", "The response is correct.", ("correct", "incorrect")),
+        ("FAIL", "Overall: PASS", PASS),
+        ("No", "Yes", ("Yes", "No")),
+    ],
+)
+def test_a_reason_of_its_own_that_has_another_verdict_makes_it_doubtful(
+    verdict: str, reason: str, labels: Sequence[str]
+) -> None:
+    assert clear_label(json.dumps({"verdict": verdict, "reason": reason}), labels) is None
