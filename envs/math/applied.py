@@ -35,7 +35,7 @@ def without_applied(expression: str) -> str:
     they are.
     """
     sides = EQUALS.split(expression)
-    if "," in expression:
+    if "," in expression or _is_named(sides[-1]):
         return expression
     while len(sides) > 1 and _is_named(sides[0]):
         del sides[0]

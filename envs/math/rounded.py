@@ -15,6 +15,8 @@ _NEARLY = re.compile(r"\\approx(?:eq)?(?![A-Za-z])|[\u2248\u2245]")
 _QUICK = (Number, NumberSymbol, Add, Mul, Pow, Abs, log, TrigonometricFunction, InverseTrigonometricFunction)
 _POWERS = (Pow, exp, factorial, binomial, HyperbolicFunction)
 _LARGEST_EXPONENT = 1000
+_LARGEST_PRODUCT = 10_000
+"""Largest product of the exponents in a value, which may stand within one another."""
 _MOST_DIGITS = 100
 """Most digits of a value before its point, or zeros behind it."""
 _ASKED = re.compile(
@@ -36,7 +38,7 @@ def is_quick(value: Expr) -> bool:
     parts = list(postorder_traversal(value))
     exponents = [one for part in parts if isinstance(part, _POWERS) for one in part.args[isinstance(part, Pow) :]]
     written = prod(max(1, abs(one)) for one in exponents if isinstance(one, Number) and one.is_finite)
-    are_small = written <= _LARGEST_EXPONENT**2 and all(map(_is_small, exponents))  # inner ones first
+    are_small = written <= _LARGEST_PRODUCT and all(map(_is_small, exponents))  # inner ones first
     return are_small and all(isinstance(part, _QUICK + _POWERS) for part in parts)
 
 

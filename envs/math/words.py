@@ -32,7 +32,7 @@ _ANNOUNCED = re.compile(
     r"(?i:(?<![^\W_])(?:answer|correct\s(?:option|choice))(?:\s+is\b[*_`]{0,3}:?|[*_`]{0,3}\s?[:\uff1a]))[\s*_`\"]{0,9}([^\n]{1,80}?)[\s*_`\".]{0,9}\Z"
 )
 _DOUBTED = re.compile(
-    r"(?:\b(?:whether|if|doubt|false|wrong|unclear|unsure|unlikely)|\b(?:not|un)\s?(?:sure|certain|clear|say)"
+    r"(?:\b(?:whether|if|maybe|perhaps|possibly|(?:some|many|others|people|they|students)\s(?:\w+\s)?(?:say|think|claim|believe)|doubt|false|wrong|unclear|unsure|unlikely)|\b(?:not|un)\s?(?:sure|certain|clear|say)"
     r"|(?:n['\u2019]t|\bcannot|\bnever|\bwrong to)\s(?:\w+\s){0,2}?(?:say|sure|certain|know|think|believe))"
     r"(?:\s(?:if|that|whether))?(?:\s(?:the|my|this|your|final|correct|right)){0,3}\s*\Z"
     r"|(?:n['\u2019]t|\b(?:not|cannot|never|nobody|nothing|incorrect|impossible|reject\w*|refus\w+|den(?:y|ies|ied)|disput\w+))"

@@ -41,17 +41,13 @@ _SAYS_THE_SAME = re.compile(
 """Words that say of the same matter that it is not so, and what is behind them."""
 _LETTER = r"(?-i:[A-J])(?!['\u2019\[]|\w|\s(?!(?:because|since|as|for|not)\b)[a-z]|\s?=|\((?!\s))"
 _GIVES_ANOTHER = re.compile(
-    r"\b(?:yes|yeah|yep|affirmative|instead|wait|let\sme|reconsider|recheck)\b|\\(?:boxed|fbox)"
+    r"\b(?:yes|yeah|yep|affirmative|opposite|instead|wait|let\sme|reconsider|recheck)\b|\\(?:boxed|fbox)"
     r"|(?<!not\s)(?<!never\s)(?<!n['\u2019]t\s)(?<!were\s)(?<!if\s)(?<!to\sbe\s)\btrue\b"
     r"(?!\s(?:value|answer|number|one|count|statement|claim|reason)\b|['\u2019]s)|(?:\A|[.!?\n])\s{0,3}(?:but\s)?actually\b"
-    r"|\b(?:answer|option|choose|pick|so|thus|hence|therefore|is|be|with|now|correct|right|final)[^\w\n]{0,9}"
-    + _LETTER
-    + r"|\bit['\u2019]s\s[^\w\n]{0,9}"
-    + _LETTER
-    + r"|(?:\A|\n)[^\w\n]{0,9}"
-    + _LETTER
-    + r"[^\w\n]{0,9}(?=\n|\Z)"
-    r"|(?<!\w)(?-i:[A-J])\)?\s(?:is|must\sbe)\s(?:the\s)?(?:right|correct|answer)\b|\A[,;:.]?\s{1,3}[a-z]\s?=|\bshould\sbe\s\$?-?\d",
+    r"|\b(?:it|answer|option|choice|one|letter)(?:['\u2019]s|\s(?:is|(?:must|should|would)\sbe))(?:\snow)?[^\w\n]{0,9}"
+    rf"{_LETTER}|\b(?:answer|option|choose|pick|so|thus|hence|therefore|with|correct|right|final)[^\w\n]{{0,9}}{_LETTER}"
+    rf"|(?:\A|\n)[^\w\n]{{0,9}}{_LETTER}[^\w\n]{{0,9}}(?=\n|\Z)"
+    r"|(?<!\w)(?-i:[A-J])\)?\s(?:is|must\sbe)\s(?:the\s)?(?:right|correct|answer)\b|\A,\s[a-z]\s?=|\banswer\sis\s[$\\]{0,2}-?\d",
     re.IGNORECASE,
 )
 """Words that give, or look for, another answer than `no`, also an option by its letter."""

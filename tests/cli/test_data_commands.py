@@ -161,11 +161,13 @@ def test_out_is_read_as_other_places_are(shell: Shell, monkeypatch: pytest.Monke
 
 def test_out_names_no_object_store_and_no_link_that_leads_nowhere(shell: Shell) -> None:
     (shell.folder / "gone").symlink_to("nowhere")
+    (shell.folder / "loop").symlink_to("loop")
     for written, told in (
         ("s3://bucket/tasks.jsonl", "--out: s3://bucket/tasks.jsonl: only files of this machine are written"),
         ("file:/tasks.jsonl", "--out: file:/tasks.jsonl: did you mean file:///tasks.jsonl?"),
         ("~nobody-here/tasks.jsonl", "--out: ~nobody-here/tasks.jsonl: there is no user 'nobody-here'"),
         ("gone/tasks.jsonl", "--out: can't write gone/tasks.jsonl: gone is a link to nowhere, which is not there"),
+        ("loop/tasks.jsonl", "--out: can't write loop/tasks.jsonl: File exists"),
     ):
         shell.refuses("generate", *COUNTER, "--n", "2", "--out", written, told=told)
 

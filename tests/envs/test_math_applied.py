@@ -33,7 +33,15 @@ def test_a_side_that_names_the_value_is_left_out(equation: str, value: str) -> N
     "expression",
     [
         *("h(h+1) = 6", "x(x+1) = 6", "2x = 6", "x_1^2 = 4", "a_3^2 = 9", "f(2)", "C_4^2", "3 = 6", "4C2"),
-        *("f(-2) = 7, f(3) = 8", "f(-2) + x = 7", "f(x+1) = x^2", "f^{-1}(x) = x", "P(1+r) = A", "h(b+3) = 20"),
+        *(
+            "f(0) = f(1)",
+            "f(-2) = 7, f(3) = 8",
+            "f(-2) + x = 7",
+            "f(x+1) = x^2",
+            "f^{-1}(x) = x",
+            "P(1+r) = A",
+            "h(b+3) = 20",
+        ),
     ],
 )
 def test_other_equations_and_expressions_stay(expression: str) -> None:

@@ -149,6 +149,8 @@ def test_a_reason_is_left_out_unless_it_is_an_options(question: str, expected: s
         "Nobody could say that",
         "It isn't true that",
         "I refuse to say",
+        "Maybe",
+        "Some say",
     ],
 )
 def test_an_option_that_is_denied_before_it_is_none(before: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from sympy import Pow, Rational, pi, sin
 
+from ray_gym.envs.math.rounded import is_quick
 from ray_gym.envs.math.verification import verify_answer
 
 
@@ -70,3 +72,9 @@ def test_a_decimal_is_rounded_where_that_is_asked_for() -> None:
     ):
         assert verify_answer(expected, rf"\boxed{{{box}}}", "Round to the nearest hundred, or hundredth.")[0] == 1.0
     assert verify_answer("2", r"\boxed{2.7 \approx 2}", "Round it.")[0] == 0.0
+
+
+def test_exponents_within_one_another_are_bounded_together() -> None:
+    inner = Pow(Pow(pi, 999, evaluate=False), 999, evaluate=False)
+    assert not is_quick(Pow(2, sin(inner, evaluate=False), evaluate=False))
+    assert is_quick(100 * Pow(Rational(201, 200), 360, evaluate=False))

@@ -131,6 +131,7 @@ GIVE_ANOTHER = [
         "Actually, the statement holds.",
     ),
     *("The claim is actually true because n is even.", "It is true that 7 is prime.", "So the answer is affirmative."),
+    "The opposite is right.",
 ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ray_gym.episode.spec import EpisodeSpec
@@ -177,3 +179,12 @@ def test_the_last_tasks_of_a_run_that_went_well_are_not_given_up(is_stuck: bool)
 
 def test_nothing_is_hopeless_before_anything_was_tried() -> None:
     assert not FirstTries().are_hopeless and not FirstTries(tasks=1).are_hopeless
+
+
+def test_what_earlier_losses_are_charged_to_shows_nothing_of_code_that_was_mended() -> None:
+    tally = tally_of([tuple(replace(one, charged="it blocked") for one in group) for group in groups(16)], {})
+    for number in range(16):
+        tally.add(receipt(number))
+    assert not tally.is_hopeless
+    tally.first_tries.begin(groups(32)[16:])
+    assert not tally.is_hopeless
