@@ -35,6 +35,7 @@ _DOUBTED = re.compile(
     r"(?:\b(?:whether|if|maybe|perhaps|possibly|(?:some|many|others|people|they|students)\s(?:\w+\s)?(?:say|think|claim|believe)|doubt|false|wrong|unclear|unsure|unlikely)|\b(?:not|un)\s?(?:sure|certain|clear|say)"
     r"|(?:n['\u2019]t|\bcannot|\bnever|\bwrong to)\s(?:\w+\s){0,2}?(?:say|sure|certain|know|think|believe))"
     r"(?:\s(?:if|that|whether))?(?:\s(?:the|my|this|your|final|correct|right)){0,3}\s*\Z"
+    r"|\b(?:least\s\w+|second\s\w+|alternative|worst|says(?:\sthat)?\sthe)\s*\Z"
     r"|(?:n['\u2019]t|\b(?:not|cannot|never|nobody|nothing|incorrect|impossible|reject\w*|refus\w+|den(?:y|ies|ied)|disput\w+))"
     r"\b(?!\s(?:hard|difficult|surprising|only)\b)(?:(?!\b(?:so|and|thus|hence|therefore|but|then)\b)[^,.!?:;\n]){0,60}\b(?:that|say|claim|conclude)"
     r"(?:\s(?:the|my|this|your|final|correct|right)){0,3}\s*\Z",

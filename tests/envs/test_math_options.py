@@ -151,9 +151,15 @@ def test_a_reason_is_left_out_unless_it_is_an_options(question: str, expected: s
         "I refuse to say",
         "Maybe",
         "Some say",
+        "Bob says",
     ],
 )
 def test_an_option_that_is_denied_before_it_is_none(before: str) -> None:
     question = "What is 2+3?\nA. 4\nB. 5\nC. 6"
     assert verify_answer("5", f"{before} the answer is (B).", question)[0] == 0
     assert verify_answer("5", "It is not hard to see that the answer is (B).", question)[0] == 1
+
+
+@pytest.mark.parametrize("which", ["least likely", "second best", "worst", "alternative"])
+def test_another_than_the_best_answer_is_none(which: str) -> None:
+    assert verify_answer("5", f"The {which} answer is B.", "What is 2+3?\nA. 4\nB. 5\nC. 6")[0] == 0
