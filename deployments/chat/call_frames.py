@@ -213,8 +213,10 @@ _OBJECT_OF_XLAM = (  # it has a tool's name, or any name that arguments follow
     rf'\{{\s*"name"\s*:\s*"(?:(?:{NAMES})"\s*(?:,\s*"(?:arguments|parameters)"\s*:{_NO_SCHEMA}|\}}\s*,[^\]]*"arguments"\s*:)'
     r'|[^"\n]*"\s*,\s*"arguments"\s*:)'
 )
+_OTHER_ITEMS = r"(?:(?:\{(?:[^{}]|\{[^{}]{0,999}+\}){0,999}+\}|null)\s*,\s*){0,9}?"
+"""Regular expression of items of a list, before one that has the keys of a call."""
 _JSON_LIST_OF_XLAM = Frame(
-    rf"(?<!`)(?:\[TOOL_CALLS\]\s*)?\[(?=\s*(?:{_OBJECT_OF_XLAM}|{_FUNCTION_NAME},\s*\"arguments\"))",
+    rf"(?<!`)(?:\[TOOL_CALLS\]\s*)?\[(?=\s*(?:{_OTHER_ITEMS}(?:{_OBJECT_OF_XLAM})|{_FUNCTION_NAME},\s*\"arguments\"))",
     ListOfJson("[", behind=_ENDS_OF_TAGS),
     not_behind=("[", ",", '":'),
 )

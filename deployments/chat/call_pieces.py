@@ -347,8 +347,30 @@ def _end_of_malformed(text: str, start: int) -> int:
 
 
 def split_named_json(text: str) -> list[str]:
-    """Returns the calls in a text that is a JSON list of objects {NAME: {...}}, of which a bracket may be missing."""
-    return split_objects(text.lstrip().removeprefix("["), 0, _NEXT_NAMED)[0]
+    """Returns the calls in a text that is a JSON list of objects {NAME: {...}}, of which a bracket may be missing. An object
+    of several names is as many calls.
+    """
+    written = split_objects(text.lstrip().removeprefix("["), 0, _NEXT_NAMED)[0]
+    return [call for one in written for call in _each_named(one)]
+
+
+def _each_named(written: str) -> list[str]:
+    """Returns an object {NAME: {...}, NAME: {...}} as an object for each name; others as they are."""
+    calls, position = [], 1
+    while end_of_json(written, 0) == len(written):
+        try:
+            _, behind = _decode(written, start := skip_space(written, position))
+            value = skip_space(written, skip_space(written, behind) + 1)
+        except (ValueError, RecursionError):
+            break
+        end = end_of_json(written, value)
+        if end is None or _after(written, behind) != ":" or _after(written, end) not in (",", "}"):
+            break
+        calls.append(f"{{{written[start:end]}}}")
+        position = skip_space(written, end) + 1
+        if _after(written, end) == "}":
+            return calls
+    return [written]
 
 
 def _attempt(before: str, call: str, after: str, spell: Spell | None) -> Attempt:

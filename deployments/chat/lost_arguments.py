@@ -24,6 +24,7 @@ MOST_NESTED = 100
 """Lists and objects within another that are told apart from the arguments of a call."""
 
 _ARGUMENTS = ("arguments", "parameters", "args")
+_HAS_ARGUMENTS = re.compile(rf'"(?:{"|".join(_ARGUMENTS)})"\s*:\s*\{{\s*"')
 _ARGUMENT = "<>"
 """Stands for an argument that was read."""
 _TEXT = "\ufdd3"
@@ -100,7 +101,7 @@ def _loses_of_json(attempt: Attempt, given: Given) -> bool:
     try:
         pairs = _decode_pairs(text)[0] if text.startswith("{") else []
     except (ValueError, RecursionError):
-        return False
+        return not given and _HAS_ARGUMENTS.search(text) is not None
     full = [key for key, value in pairs if key not in _ABOUT_A_CALL and not _is_nothing(value)]
     has_place = any(key in _ARGUMENTS for key, _ in pairs)
     misplaced = "name" in dict(pairs) and not has_place and bool(full)

@@ -28,6 +28,7 @@ _NEXT_CALL = rf",\s*(?={_CALL})"
 _NEXT_LINE = rf"(?:,\s*|\n[^\S\n]*)(?={_CALL})"
 _BREAKS = {"\n": "\\n", "\r": "\\r"}
 _MALFORMED_ENDS = [re.compile(rf"{end}(?=[^\S\n]*(?:\n|\Z))") for end in (r"\)\s*\]", r"\]")]
+_COMMENTS = re.compile(r"(?m)(?:^|(?<=\s))#[^\n]*")
 _GOES_ON = tuple("`.,;:!?)]}\"'=(+*/|-…、。")
 """Characters behind a list with which a sentence goes on, so that the list is a mention."""
 _PLACEHOLDER = re.compile(r"=\s*(?:\.\.\.|…|<\w)")
@@ -38,7 +39,8 @@ _UNNAMED = re.compile(r"\s*[A-Za-z_][\w.-]*\(\s*(?:[\"'\d\[{*-]|[rfbu]+[\"'])", 
 
 def split_calls(text: str, border: str = _NEXT_CALL) -> list[str]:
     """Returns the calls in a text of Python calls with commas between them. What is no call is left with the call before
-    it. `border`: regular expression of what is before each call but the first.
+    it, unless it is whole items of a list behind a whole call, which are one more. `border`: regular expression of what is
+    before each call but the first.
     """
     pieces: list[str] = []
     first = 0
@@ -46,9 +48,29 @@ def split_calls(text: str, border: str = _NEXT_CALL) -> list[str]:
         tries = {*_ends(text, border, first), *_ends(text, border, first, STRING)}
         whole = (end for end in sorted(tries) if _is_call(_without_comma(text[first : end[0]])))
         stop, following = next(whole, None) or _ends(text, border, first, LONG_STRING)[0]
-        pieces.append(_without_comma(text[first:stop]))
+        pieces += _with_items_apart(_without_comma(text[first:stop]))
         first = following
     return [piece for piece in pieces if piece]
+
+
+def _with_items_apart(piece: str) -> list[str]:
+    """Returns a call that other items of a list follow, or a comment, as the call and these items; others as they are."""
+    if _is_call(piece):
+        return [piece]
+    places = _places(piece, r"\)(?=\s*[,\n#]|[^\S\n]+#)", 0, MOST_BRACKETS)
+    end = next((end for _, end in places if _is_call(piece[:end])), None)
+    if end is None:
+        return [piece]
+    rest = _COMMENTS.sub("", piece[end:]).strip(" \t\n,")
+    return [piece[:end], *([rest] if rest else [])] if _are_items(rest) else [piece]
+
+
+def _are_items(text: str) -> bool:
+    """Says whether a text is items of a list, on one line each or with commas between them."""
+    try:
+        return isinstance(ast.parse(f"[{','.join(filter(None, text.splitlines()))}]", mode="eval").body, ast.List)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
 
 
 def split_list(text: str) -> list[str]:

@@ -23,7 +23,9 @@ def main() -> None:
     except KeyboardInterrupt:
         _end("interrupted", 1)
     except Exception as error:
-        if (told := _hiding(first)) is None:
+        if (
+            told := _hiding(first) or _hiding(str(Path.cwd()))
+        ) is None:  # an import looks there last, also for a part of a package
             raise
         _end(f"{told} ({type(error).__name__}: {error})", 2)
 
@@ -32,8 +34,8 @@ def _hiding(first: str) -> str | None:
     """Describes the first module in a folder that hides another; None if none does. From then on the process has
     Python's modules instead of the user's. `first`: the folder, where `python -m` looks first.
     """
-    sys.path.remove(first)
     folder = Path(first).absolute()
+    sys.path[:] = [path for path in sys.path if Path(path).absolute() != folder]
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] != "ray_gym" and folder in Path(getattr(module, "__file__", None) or "/").parents:
             del sys.modules[name]

@@ -29,6 +29,29 @@ def test_a_module_that_hides_one_of_ours_is_named_also_by_python_m(tmp_path: Pat
     assert done.stderr.startswith(f"ray-gym: {tmp_path / name}.py: it hides ")
 
 
+@pytest.mark.parametrize("name", ["google.py", "google/__init__.py"])
+def test_a_module_that_hides_a_package_of_several_owners_is_named_though_the_folder_comes_last(
+    tmp_path: Path, name: str
+) -> None:
+    """Python prefers any module, also of a later folder, to a package that has no file of its own."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("")
+    (tmp_path / "c.yaml").write_text((REPOSITORY / "configs" / "tic_tac_toe_scripted.yaml").read_text("utf-8"))
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; sys.path.remove(''); from ray_gym.cli import main; main()",
+        "config",
+        "c.yaml",
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith(f"ray-gym: {tmp_path / name.partition('/')[0]}: it hides the module google")
+
+
 def test_other_files_in_the_first_folder_do_no_harm(tmp_path: Path) -> None:
     for name in ("mine.py", "calendar.txt", "this.py"):
         (tmp_path / name).write_text("")

@@ -169,7 +169,7 @@ def test_the_remedy_is_of_the_folder_that_hides(tmp_path: Path) -> None:
         refuse_hidden_modules(tmp_path)
 
 
-BUILT_ON = ["numpy.py", "yaml.py", "pydantic/__init__.py", "ray_gym/__init__.py", "aiohttp.py"]
+BUILT_ON = ["numpy.py", "google.py", "yaml.py", "pydantic/__init__.py", "ray_gym/__init__.py", "aiohttp.py"]
 OF_RAY_SERVE = ["starlette.py", "fastapi.py", "grpc.py", "uvicorn/__init__.py", "jinja2.py"]
 OF_EXTRAS = ["vllm.py", "torch.py", "transformers/__init__.py", "mcp.py"]
 

@@ -509,3 +509,28 @@ def test_a_block_of_code_around_calls_without_marks_is_no_words(parser: str, cal
 )
 def test_examples_of_calls_and_indexes_are_words(parser: str, text: str, words: str | None, calls: Calls) -> None:
     assert read(parser, text) == (text if words is None else words, calls)
+
+
+@pytest.mark.parametrize(
+    ("tool_parser", "text", "calls"),
+    [
+        ("llama4_pythonic", '<|python_start|>[note(text="ü"), go]<|python_end|>', [NOTE, ("", "go")]),
+        ("lfm2", '<|tool_call_start|>[note(text="ü"), foo]<|tool_call_end|>', [NOTE, ("", "foo")]),
+        ("pythonic", '[note(text="ü"), foo, go(to="x")]', [NOTE, ("", "foo"), GO]),
+        ("olmo3", '<function_calls>\nnote(text="ü")\nfoo\ngo(to="x")\n</function_calls>', [NOTE, ("", "foo"), GO]),
+        ("olmo3", '<function_calls>\nnote(text="ü")  # first\n# then\ngo(to="x")\n</function_calls>', [NOTE, GO]),
+        ("pythonic", '[note(text="ü"), to="x")]', [("", 'note(text="ü"), to="x")')]),
+        ("xlam", '[{"tool": "go"}, {"name": "note", "arguments": {"text": "ü"}}]', [("", '{"tool": "go"}'), NOTE]),
+        ("xlam", '[null, {"name": "note", "arguments": {"text": "ü"}}]', [("", "null"), NOTE]),
+        ("apertus", '<|tools_prefix|>[{"go": {"to": "x"}, "note": {"text": "ü"}}]<|tools_suffix|>', [GO, NOTE]),
+        (
+            "inkling",
+            '<|content_invoke_tool_json|>{"name": "go", "arguments": {"to": "x",}}<|end_message|>',
+            [("", '{"name": "go", "arguments": {"to": "x",}}')],
+        ),
+    ],
+)
+def test_what_is_no_call_beside_a_good_one_is_answered_and_spoils_nothing(
+    tool_parser: str, text: str, calls: Calls
+) -> None:
+    assert read(tool_parser, text) == ("", calls)
