@@ -104,7 +104,9 @@ def _keep(name: str, state: dict[str, Any]) -> None:
 
 
 def _end(problem: str) -> NoReturn:
-    print(problem, file=sys.stderr)
+    """Ends the process with a line that is kept with its standard error."""
+    sys.stderr.flush()
+    os.write(2, f"{problem}\n".encode("utf-8", "replace"))
     sys.exit(WRONG_CODE)
 
 
