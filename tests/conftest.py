@@ -23,6 +23,7 @@ from typing import Any
 import httpx
 import psutil
 import pytest
+from hypothesis import settings
 
 from ray_gym.cli import main
 from ray_gym.episode.thread import Asked, Thread
@@ -30,6 +31,8 @@ from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
 
 pytest_plugins = ["gate", "missing_packages", "sandboxes", "services", "trainer_venvs"]
+settings.register_profile("any_machine", deadline=None)  # a busy one makes no example wrong
+settings.load_profile("any_machine")
 REPOSITORY = Path(__file__).resolve().parents[1]
 RAY = str(Path(sys.executable).parent / "ray")
 PATIENT = {
