@@ -67,9 +67,9 @@ def _refuse_other(own: Path, folder: Path, name: str, where: str) -> None:
     found = Path(spec.origin or "") if spec is not None else own
     if not found.is_file() or own.samefile(found) or own.read_bytes() == found.read_bytes():
         return
+    remedy = "rename it" if folder == Path.cwd() else f"start from the folder {folder}, or rename one of them"
     raise UserError(
-        f"{where}: {own}, which lies beside the config, is hidden by another module of that name, {found}: start from "
-        f"the folder {folder}, or rename one of them"
+        f"{where}: {own}, which lies beside the config, is hidden by another module of that name, {found}: {remedy}"
     )
 
 

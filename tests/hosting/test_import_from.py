@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ray_gym.agents.python import Python, PythonOptions
-from ray_gym.beside import VARIABLE, refuse_hidden
+from ray_gym.beside import VARIABLE, _refuse_other, refuse_hidden
 from ray_gym.errors import EpisodeFailure, UserError
 from ray_gym.hosting.import_paths import (
     as_variables,
@@ -197,3 +198,13 @@ def test_other_modules_and_folders_hide_nothing(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("")
     refuse_hidden_modules(tmp_path)
+
+
+def test_a_module_beside_the_config_that_an_installed_one_hides_is_to_be_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pydantic.py").write_text("x = 1")
+    for folder, remedy in ((tmp_path, "rename it"), (tmp_path.parent, f"start from the folder {tmp_path}, or rename")):
+        monkeypatch.chdir(folder)
+        with pytest.raises(UserError, match=rf"is hidden by another module of that name, .*: {re.escape(remedy)}"):
+            _refuse_other(tmp_path / "pydantic.py", tmp_path, "pydantic", "environment.id")
