@@ -19,6 +19,7 @@ from ray.serve.schema import ApplicationStatus
 
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.hosting import tls
+from ray_gym.hosting.head import own_head_is_gone
 from ray_gym.hosting.import_paths import as_variables
 from ray_gym.hosting.lease import GRACE_S, AppLease, deployed_digest, dismiss, find_janitor, start_janitor
 from ray_gym.hosting.room import SAY_S, no_place
@@ -200,12 +201,12 @@ class Application:
 
     def stop(self) -> None:
         """Releases the lease, if there is one. If it was the last one on an application that a run started, deletes the
-        application and waits until it is gone.
+        application and waits until it is gone. Does nothing on a local cluster that is gone already.
 
         Errors: RunFailed if Serve does not delete it; its janitor will retry.
         """
         lease, self._lease = self._lease, None
-        if lease is not None and lease.release():
+        if lease is not None and not own_head_is_gone() and lease.release():
             self._delete()
 
     def delete_if_changed(self, run_id: str, model: str) -> None:

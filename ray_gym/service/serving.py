@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from ray_gym.config.interpolations import errors_unfilled, unfilled
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.hosting.application import RELEASE_S
+from ray_gym.hosting.head import own_head_is_gone
 from ray_gym.logs import configure
 from ray_gym.models.base import Engine
 from ray_gym.plugins import find_gateway
@@ -73,12 +75,12 @@ def _serve(config: RunConfig, config_path: Path, say: Callable[[str], None], wai
                 asyncio.run(crew.check())
         refuse_second(config.service.name)
         with ExitStack() as started:
-            started.callback(gateway.close)
+            started.callback(_take_down, gateway.close)
             address = gateway.open(say)
             started.enter_context(claim_directory(setup.directory))
             _start_models(engines, actor_name(config.service.name), started, say)
             actor = _start_service(setup, started)
-            started.callback(gateway.stop)
+            started.callback(_take_down, gateway.stop)
             gateway.start(actor_name(config.service.name), NAMESPACE, engines)
             _wait(actor, address, say)
             say("stopping")
@@ -115,7 +117,7 @@ def _start_service(setup: ServiceSetup, started: ExitStack) -> Any:
     """
     name = actor_name(setup.config.service.name)
     actor = ray.remote(Service).options(name=name, namespace=NAMESPACE, num_cpus=0, max_concurrency=CALLS).remote(setup)
-    started.callback(_stop_service, actor)
+    started.callback(_take_down, partial(_stop_service, actor))
     try:
         ray.get(actor.start.remote(), timeout=START_S)
     except GetTimeoutError:
@@ -153,6 +155,12 @@ def _wait(actor: Any, address: str, say: Callable[[str], None]) -> None:
         return
     except RayError as error:
         raise RunFailed(f"the service has ended: {describe(error)}") from None
+
+
+def _take_down(stop: Callable[[], None]) -> None:
+    """Stops what was started on the cluster; on a local cluster that is gone already, it is gone too."""
+    if not own_head_is_gone():
+        stop()
 
 
 def _stop_service(actor: Any) -> None:

@@ -9,18 +9,14 @@ import os
 import socket
 
 import grpc
-from ray._private.gcs_utils import create_gcs_channel
 from ray._private.services import canonicalize_bootstrap_address
 from ray.exceptions import AuthenticationError
 
 from ray_gym.errors import UserError
+from ray_gym.hosting.head import ask_head
 
 TIMEOUT_S = 5
 """Seconds that a connection to the cluster's head, and its answer, may take."""
-ALIVE = "/ray.rpc.NodeInfoGcsService/CheckAlive"
-"""gRPC method by which the cluster's head is asked. An empty request asks about no particular node."""
-
-
 ANY = ("auto", "local")
 """Values of RAY_ADDRESS that name no particular cluster."""
 
@@ -81,8 +77,7 @@ def _ask(address: str) -> None:
     answers.
     """
     try:
-        with create_gcs_channel(address) as channel:
-            channel.unary_unary(ALIVE)(b"", timeout=TIMEOUT_S)
+        ask_head(address, TIMEOUT_S)
     except AuthenticationError as error:
         raise UserError(f"the cluster at {address} asks for a token: {error}") from None
     except grpc.RpcError as error:

@@ -112,7 +112,7 @@ def _init(**options: Any) -> None:
     are.
     """
     try:
-        with _without_uv_hook(), _own_handler(), _whole_core_worker():
+        with _without_uv_hook(), _own_handler(), _whole_core_worker(), _apart_from_signals():
             ray.init(**options)
     except Exception as error:
         # Ray has no narrower ones for processes that don't come up in time.
@@ -190,6 +190,24 @@ def _whole_core_worker() -> Iterator[None]:
         yield
     finally:
         ray._raylet.CoreWorker = make
+
+
+@contextmanager
+def _apart_from_signals() -> Iterator[None]:
+    """Puts the processes of a local cluster that Ray starts in the block into process groups of their own. A signal to this
+    process's group, as `timeout` and a terminal send it, then reaches this process alone, which ends them in order.
+    """
+    tie = ray_utils.set_kill_on_parent_death_linux  # Ray calls it in each between fork and exec
+
+    def tie_apart() -> None:
+        os.setpgid(0, 0)
+        tie()
+
+    ray_utils.set_kill_on_parent_death_linux = tie_apart
+    try:
+        yield
+    finally:
+        ray_utils.set_kill_on_parent_death_linux = tie
 
 
 def is_up() -> bool:
