@@ -11,19 +11,18 @@ import signal
 from collections.abc import Sequence
 from decimal import Decimal
 from operator import itemgetter
-from typing import Any
 
-from math_verify import verify
-from sympy import Eq, Expr, Float, Set, Tuple
+from sympy import Expr, Float
 
+from ray_gym.envs.math.amounts import NUMBER_AND_WORDS, amount_of, compared, is_one
 from ray_gym.envs.math.announced import announced_value
-from ray_gym.envs.math.applied import with_binomials, without_applied
-from ray_gym.envs.math.bases import are_in_bases, without_asked_base
-from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
+from ray_gym.envs.math.bases import are_in_bases
+from ray_gym.envs.math.compound import Quantities, compound_of, quantities_of
 from ray_gym.envs.math.displays import with_last_line
 from ray_gym.envs.math.dress import NO_REAL, without_names
 from ray_gym.envs.math.east_asian import is_changed, with_spaces
-from ray_gym.envs.math.endings import asks_for_molarity, counted_in, is_ending, may_name, without_place
+from ray_gym.envs.math.endings import counted_in, may_name
+from ray_gym.envs.math.equality import are_equal, are_equal_alone, is_left_unevaluated
 from ray_gym.envs.math.expected import LONGEST
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.inexact import why_inexact
@@ -38,48 +37,31 @@ from ray_gym.envs.math.last_expression import (
     without_unit_words,
 )
 from ray_gym.envs.math.last_letter import may_end_in_variable, with_unit_in_text
-from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike
-from ray_gym.envs.math.number_words import in_words, with_digits
+from ray_gym.envs.math.last_value import last_value, tagged_part, without_marks
+from ray_gym.envs.math.notation import bare_expression
+from ray_gym.envs.math.number_words import with_digits
 from ray_gym.envs.math.options import choice_in, option_of, options_in, without_reason
-from ray_gym.envs.math.ordered import with_order
 from ray_gym.envs.math.parted import are_same_parts
-from ray_gym.envs.math.percentages import asks_for_percent, percentage_in_words, percentage_of
 from ray_gym.envs.math.powers import is_number_as_power
 from ray_gym.envs.math.prose import without_quotes
 from ray_gym.envs.math.reading import read_alone, read_within
-from ray_gym.envs.math.reduction import is_false, is_left_to_compute, is_left_to_solve, to_exact
-from ray_gym.envs.math.relations import EQUALS, first_relation
-from ray_gym.envs.math.remainders import without_modulus
+from ray_gym.envs.math.reduction import to_exact
+from ray_gym.envs.math.relations import first_relation
 from ray_gym.envs.math.rounded import asks_to_round, exact_and_rounded, is_decimal, is_quick, is_rounding, without_text
-from ray_gym.envs.math.scripts import LETTER, without_other_words
+from ray_gym.envs.math.scripts import without_other_words
+from ray_gym.envs.math.shown import SHOWN, short
 from ray_gym.envs.math.spelled_twice import two_spellings
 from ray_gym.envs.math.statements import are_same_statements
-from ray_gym.envs.math.unit_table import Powers, are_same_units
-from ray_gym.envs.math.units import (
-    CURRENCY,
-    NUMBER_AND_UNIT,
-    PLAIN_NUMBER,
-    bare_quantity,
-    has_other_symbols,
-    have_same_units,
-    split_quantity,
-    with_micro_units,
-    with_molar_units,
-)
+from ray_gym.envs.math.unit_table import are_same_units
+from ray_gym.envs.math.units import PLAIN_NUMBER, split_quantity
 from ray_gym.envs.math.whole import have_like_names, with_letters_alike
-from ray_gym.envs.math.words import announced_end, announced_words, are_same_words, asks_for_time
+from ray_gym.envs.math.words import announced_end, are_same_words, asks_for_time
 from ray_gym.graders import last_boxed
 from ray_gym.graders.boxes import with_latex_boxes
 from ray_gym.graders.denials import without_struck
 from ray_gym.graders.replaced import is_denied_answer
 from ray_gym.graders.withdrawn import answer_instead, standing_box
 
-PLACES = 50
-"""Decimal places to which values with roots or pi are compared."""
-LAST = 150
-"""Number of characters at the end of an answer in which several quantities are looked for."""
-SHOWN = 80
-"""Largest number of characters of an expression that a verdict shows."""
 WARM_UP = (
     ("\\frac{1}{2}", "It is 3/4, and the answer is $x = \\frac{1}{3}$."),
     ("\\{1, \\sqrt{2}\\}", "\\boxed{\\{\\frac{3}{2}, -x\\}}"),
@@ -89,43 +71,7 @@ WARM_UP = (
     ("25\\%", "\\boxed{2 < x \\le 3}"),
 )
 """Expected answers and answers of many kinds, with which `warm_up` fills caches."""
-_EVALUATED = re.compile(r"\\(?:(?:[dt]?binom|d?choose|det)\b|begin\{[vV]matrix\})")
-"""Commands that math-verify evaluates while it reads. Only the text shows that they were there."""
-_GROUPED_WIDELY = re.compile(r"(?<=\d)(?:\\(?:q?quad|enspace|enskip)(?![A-Za-z])|,\\[,;: ])\s*(?=0\d\d(?!\d))")
-"""Space that also stands between two numbers, before a group of digits that is no number of its own."""
-_IN_SIGNS = frozenset({"%", "°|°C|°F"})
-"""Units that math-verify reads, and that change a number."""
-_IN_OTHER_UNITS = re.compile(r"\\(?:text|circ|%|[bp]?mod)|[°%]|mod")
-"""Signs with which the numbers of an equation need not be the same."""
 _OVER_REALS = re.compile(r"(?i:\breals?\b)|\\mathbb\s?\{?\s?R|\u211d")
-_TEXT = re.compile(r"\\text\{([^{}]*)\}")
-_NUMBER_AND_WORDS = re.compile(
-    rf"({PLAIN_NUMBER.pattern})(?:\s+(?=[A-Za-z]{{3}})|\s*(?={LETTER})(?![A-Za-z]))((?:{LETTER}|[ ,./'\u2019-])+)"
-)
-_SECOND = re.compile(r"(?<=2)(?<!12)[n]d\Z")
-"""Ending of a plain ordinal number of which math-verify makes letters."""
-_JOINED = re.compile(r"\b(?:and|or)\b", re.IGNORECASE)
-_FIRST_VALUE = re.compile(r"\d|\\(?:pi|infty)(?![A-Za-z])")
-_LAST_VALUE = re.compile(
-    r"(?s:.*(?:[:=]|\b(?:is|are|equals|costs|takes|lasts|weighs|about|approximately|roughly)\b))?\s*([^\s:=][^:=\n]{0,60})\Z"
-)
-"""End of an answer: all of it, or what stands behind a colon, an equals sign or such a word."""
-_SEVERAL = re.compile(r"-?\d+(?:\.\d+)?(?:,\s*-?\d+(?:\.\d+)?)*,?\s+and\s+-?\d+(?:\.\d+)?")
-"""Several numbers, of which the last stands behind `and`."""
-_MARKDOWN = re.compile(
-    r"^(?:-{3,}|={3,}|_{3,})\s*$|^(?:>\s)+|(?<=\n)-\s|(?:(?<=[A-Za-z]{2})|(?<=/[A-Za-z]))!(?=\s*\Z)", re.MULTILINE
-)
-"""Rule, mark of a quotation, or bullet; and an exclamation mark behind a unit."""
-_MARKED = re.compile(r"(?:\$([^$]{1,60})\$|\\\(([^()]{1,60}?)\\\)|\*\*([^*]{1,60})\*\*)(?=\s?[A-Za-z])")
-"""Value with marks of mathematics or Markdown around it, before a plain unit."""
-_ONLY_IN_LATEX = re.compile(
-    r"[-+]?\d*\.?\d+\s?(?:\\times|\\cdot|\*)\s?10\s?\^\s?(?:-?\d+|\{\s?-?\d+\s?\})|(?:[-+]?\d*\.?\d+\s?[-+]\s?)?[-+]?\d*\.?\d*i"
-)
-"""Numbers with a power of ten, and complex ones, of which math-verify reads a part only, unless dollar signs say that they
-are LaTeX.
-"""
-_E_NOTATION = re.compile(r"[-+]?\d+(?:\.\d+)?[eE][-+]?\d+[.*`\s]*")
-_BRACKET = re.compile(r"(?:[^({=]*(?:=|\\in\b)\s*)?(\\\{|\()")
 
 
 def verify_within(seconds: float, expected: str, answer: str, question: str = "") -> tuple[float, str]:
@@ -154,7 +100,7 @@ def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float
     box = standing_box(joined, question)
     if box is not None and _verify_first(expected, rf"\boxed{{{later} = {box}}}", question)[0]:  # it is rounded
         return value, reason
-    return 0.0, f"{_short(later)} is given instead of the answer before it"
+    return 0.0, f"{short(later)} is given instead of the answer before it"
 
 
 def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str]:
@@ -168,7 +114,7 @@ def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str
     if chosen is not None and box is None:
         chosen = without_reason(chosen, options_in(question))
     if chosen is not None and len(chosen) <= LONGEST and _is_expected_option(expected, chosen, question):
-        return 1.0, f"{_short(chosen)} is the option that is expected"
+        return 1.0, f"{short(chosen)} is the option that is expected"
     if box is None or len(box) > LONGEST or not (spellings := two_spellings(box) or joined_values(answer, box)):
         return value, reason
     like = (1.0, "")
@@ -202,13 +148,13 @@ def _verify_one(expected: str, answer: str, question: str) -> tuple[float, str]:
     expected = with_digits(bare_expression(expected if inside is None else inside), counted)
     expected, named = without_other_words(expected)
     question = named or question
-    said = without_quotes(without_names(with_spaces(_tagged(answer)))) if box is None else box
+    said = without_quotes(without_names(with_spaces(tagged_part(answer)))) if box is None else box
     if len(said) > LONGEST:
         return 0.0, f"{len(said)} characters are not read as an answer"
-    if box is None and _is_one(expected):
+    if box is None and is_one(expected):
         said = without_contrast(without_struck(said))
         if is_hedged(said) or is_changed(said) or not _are_all(expected, alternatives(said) or ()):
-            return 0.0, f"{_short(said[-SHOWN:])} is hedged"
+            return 0.0, f"{short(said[-SHOWN:])} is hedged"
     if box is not None:
         return _compare(expected, said, box, question)
     said = with_last_line(said)
@@ -224,12 +170,12 @@ def _compare_announced(expected: str, value: str, question: str) -> tuple[tuple[
     """Returns what `verify_answer` does, for a bare expected answer and the clause that announces an answer; and whether
     this is a whole value, as `3 times the radius` is none.
     """
-    value = _MARKED.sub(_without_marks, value)
+    value = without_marks(value)
     if last_expression(f"Answer: {value}.") is not None:
         return _compare_end(expected, f"Answer: {value}.", question), True
     if split_quantity(value) is not None:
         return _compare(expected, value, value, question), True
-    named = _NUMBER_AND_WORDS.fullmatch(value)
+    named = NUMBER_AND_WORDS.fullmatch(value)
     is_named = named is not None and may_name(named[2])
     box = named[1] if named is not None and is_named and PLAIN_NUMBER.fullmatch(expected) else value
     return _compare(expected, box, box, question), is_named
@@ -239,7 +185,7 @@ def _compare_end(expected: str, said: str, question: str) -> tuple[float, str]:
     """Returns what `verify_answer` does, for a bare expected answer and an answer without a box, which counts as a whole: the
     expression with which it ends is read as if it were in one.
     """
-    value, reason = _compare(expected, said, _last_value(expected, said, question), question)
+    value, reason = _compare(expected, said, last_value(expected, said, question), question)
     end = last_expression(said if split_quantity(expected) else without_unit_words(said))
     if end is None or (may_have_more(end) if value else is_left_open(said, end)):
         return value, reason
@@ -257,7 +203,7 @@ def _compare(expected: str, said: str, box: str | None, question: str) -> tuple[
     for that.
     """
     value, reason = _compare_once(expected, said, box, question)
-    pair = exact_and_rounded(box) if box is not None and not value and _is_one(expected) else None
+    pair = exact_and_rounded(box) if box is not None and not value and is_one(expected) else None
     if pair is None or not _is_rounded(*pair, is_asked=asks_to_round(question)):
         return value, reason
     return _compare_once(expected, pair[1], pair[1], question)
@@ -283,28 +229,28 @@ def _compare_once(expected: str, said: str, box: str | None, question: str) -> t
     counted = counted_in(question)
     bare = with_digits(bare_expression(said if box is None else box), counted)
     if (is_same := _is_same_outside_mathematics(expected, bare, question)) is not None:
-        return float(is_same), f"{_short(bare)}, expected {expected!r}"
+        return float(is_same), f"{short(bare)}, expected {expected!r}"
     if box is not None:
         if (why := why_inexact(expected, bare)) is not None:
-            return 0.0, f"{_short(bare)} {why}"
-        expected, said, refused = _compared(with_unit_in_text(expected, bare, question), box, question)
+            return 0.0, f"{short(bare)} {why}"
+        expected, said, refused = compared(with_unit_in_text(expected, bare, question), box, question)
         if refused:
             return 0.0, refused
         if not have_like_names(expected, said):
-            return 0.0, f"{_short(said)} is another quantity than {_short(expected)}"
+            return 0.0, f"{short(said)} is another quantity than {short(expected)}"
         ends_in_letter = may_end_in_variable(expected, said, question)
         gold, given = read_alone(expected, ends_in_letter), read_alone(said, ends_in_letter)
     else:
-        gold, given = read_alone(_amount(expected)), read_within(said, counted)
+        gold, given = read_alone(amount_of(expected)), read_within(said, counted)
     if not gold or not given:
         return 0.0, "no expression was found" if gold else f"the expected answer {expected!r} is no expression"
     if first_relation(str(given[-1])) != first_relation(str(gold[-1])):
-        return 0.0, f"{_short(given[-1])} is another relation without its left side, expected {_short(gold[-1])}"
-    if not _are_equal(gold, given) or not are_in_bases(str(given[-1]), str(gold[-1])):
-        return 0.0, f"{_short(given[-1])}, expected {_short(gold[-1])}"
-    if _is_left_to_compute(given) and not is_number_as_power(given[0], question) and not _is_left_to_compute(gold):
-        return 0.0, f"{_short(given[-1])} equals {_short(gold[-1])}, but is left to compute"
-    return 1.0, f"{_short(given[-1])} equals {_short(gold[-1])}"
+        return 0.0, f"{short(given[-1])} is another relation without its left side, expected {short(gold[-1])}"
+    if not are_equal(gold, given) or not are_in_bases(str(given[-1]), str(gold[-1])):
+        return 0.0, f"{short(given[-1])}, expected {short(gold[-1])}"
+    if is_left_unevaluated(given) and not is_number_as_power(given[0], question) and not is_left_unevaluated(gold):
+        return 0.0, f"{short(given[-1])} equals {short(gold[-1])}, but is left to compute"
+    return 1.0, f"{short(given[-1])} equals {short(gold[-1])}"
 
 
 def warm_up() -> None:
@@ -313,147 +259,10 @@ def warm_up() -> None:
         verify_answer(expected, answer)
 
 
-def _are_equal(gold: list[Any], given: list[Any]) -> bool:
-    """Says whether two lists of values are equal. An unsolved relation and its solution are not; nor a pair, a set and a
-    range of the same numbers; nor a value at the end of a false equation.
-
-    `gold`, `given`: values as `read_alone` returns them, for the expected answer and the answer.
-    """
-    if _is_false(given) and not _is_false(gold):
-        return False
-    if is_left_to_solve(given[0], gold[0]) or {_bracket(gold), _bracket(given)} == {"(", "\\{"}:
-        return False
-    if (ordered := with_order(gold, given)) is None:
-        return False
-    exact_gold, exact_given = (
-        [to_exact(one) for one in (value, *read[1:])] for value, read in zip(ordered, (gold, given), strict=True)
-    )
-    equal: bool = verify(
-        exact_gold, exact_given, numeric_precision=PLACES, allow_set_relation_comp=True, timeout_seconds=None
-    )
-    return equal
-
-
-def _is_false(read: list[Any]) -> bool:
-    return bool(read) and not _IN_OTHER_UNITS.search(str(read[-1])) and is_false(read[0])
-
-
 def _are_all(expected: str, values: Sequence[str]) -> bool:
     """Says whether each value equals the number of a bare expected answer."""
     gold = read_alone((split_quantity(expected) or (expected,))[0])
-    return all(_are_equal(gold, read_alone(value)) for value in values)
-
-
-def _is_left_to_compute(read: list[Any]) -> bool:
-    text = str(read[-1])
-    if _EVALUATED.search(text) is None:
-        return is_left_to_compute(read[0])
-    *others, last = EQUALS.split(text) if "," not in text else [text]
-    if any(map(PLAIN_NUMBER.fullmatch, map(str.strip, others))):
-        return is_left_to_compute(read[0])
-    end = read_alone(last) if others else read
-    return _EVALUATED.search(last) is not None or (bool(end) and is_left_to_compute(end[0]))
-
-
-def _bracket(read: list[Any]) -> str | None:
-    """Returns the bracket, round or curly, around values that `read_alone` returned; None if there is none."""
-    found = _BRACKET.match(str(read[-1]))
-    return found[1] if found and isinstance(read[0], Set | Tuple | Eq) else None
-
-
-def _short(written: Any) -> str:
-    text = str(written)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
-
-
-def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
-    """Returns a bare expected answer and the inside of a box without their units and number words, and the reason why
-    the box is another answer, or "".
-    """
-    expected, box = with_ratios_alike(*with_commas_alike(expected, box))
-    box = _GROUPED_WIDELY.sub("", box) if _is_plain(expected) else box
-    if PLAIN_NUMBER.fullmatch(expected):
-        box = without_asked_base(box, question)
-        box = without_modulus(box, question)
-    boxed = without_place(with_digits(bare_expression(box), counted_in(question)), question)
-    expected, boxed = with_micro_units(expected, boxed)
-    expected, boxed = with_molar_units(expected, boxed, asks_for_molarity(question))
-    expected, boxed = _without_named_sides(expected, boxed)
-    boxed = bare_quantity(boxed) if _is_plain(expected) else boxed
-    here, there = split_quantity(expected), split_quantity(boxed)
-    if (more := _words_behind(boxed, expected, question)) is not None:
-        return expected, boxed, f"{_short(box)} has words behind a number that are no unit: {_short(more)}"
-    if (percent := _equal_percentages(expected, boxed, question)) is not None:
-        return *percent, ""
-    if here is not None and there is not None:
-        reason = "" if are_same_units(here[1], there[1]) else f"{_short(box)} has another unit than {_short(expected)}"
-        return here[0], there[0], reason
-    if not have_same_units(expected, boxed) if here is None else has_other_symbols(boxed, here[1]):
-        return expected, boxed, f"{_short(box)} has another unit than {_short(expected)}"
-    if here is not None and _is_plain(expected) and not _IN_SIGNS & here[1].keys():
-        amount = _without_unit(boxed, there, here[0], question)
-        if PLAIN_NUMBER.fullmatch(amount):
-            return here[0], amount, ""
-    return expected, _without_unit(boxed, there, expected, question), ""
-
-
-def _without_named_sides(expected: str, boxed: str) -> tuple[str, str]:
-    """Returns two bare expressions of which one is an equation without the sides that name its value, and with its numbers
-    of combinations written out.
-    """
-    is_equation, is_other = (EQUALS.search(text) is not None for text in (expected, boxed))
-    if is_equation == is_other:
-        return expected, boxed
-    return (without_applied(expected), boxed) if is_equation else (expected, with_binomials(without_applied(boxed)))
-
-
-def _equal_percentages(expected: str, boxed: str, question: str) -> tuple[str, str] | None:
-    """Returns the numbers of an expected answer and a box of which one is a percentage, if they are equal and the question
-    asks for percent; None otherwise. math-verify would read 0.5 % as another text than a half.
-    """
-    signed = [percentage_of(text) or percentage_in_words(text) for text in (expected, boxed)]
-    if (signed[0] is None) == (signed[1] is None) or not asks_for_percent(question):
-        return None
-    gold, given = (number or text for number, text in zip(signed, (expected, boxed), strict=True))
-    are_numbers = PLAIN_NUMBER.fullmatch(gold) and PLAIN_NUMBER.fullmatch(given)
-    return (gold, given) if are_numbers and _are_equal(read_alone(gold), read_alone(given)) else None
-
-
-def _tagged(answer: str) -> str:
-    """Returns what stands between the last tags `<answer>`; the whole answer if it has none."""
-    return answer.rpartition("<answer>")[2].partition("</answer>")[0].strip()
-
-
-def _last_value(expected: str, said: str, question: str) -> str | None:
-    """Returns what an answer without a box ends with, if that is a number in words or with a power of ten,
-    several quantities where one value is expected, several numbers of which the last stands behind `and`, words or a
-    quantity where such are expected, or a percentage that the question asks for; None if it ends otherwise.
-    """
-    if (words := announced_words(expected, said)) is not None:
-        return words
-    if compound_of(expected) or _is_one(expected):
-        several = last_quantities(tidy(said[-LAST:]))
-        if several is not None:
-            return several
-    found = _LAST_VALUE.match(_MARKDOWN.sub("", said).strip())
-    if found is None:
-        return None
-    plain = _MARKED.sub(_without_marks, found[1])
-    if "," in expected and _SEVERAL.fullmatch(plain := plain.strip(" *`.")):
-        return re.sub(r",?\s+and\b", ",", plain)
-    end = bare_expression(plain)
-    is_quantity = split_quantity(expected) is not None and split_quantity(end) is not None
-    is_number = in_words(end) is not None or _ONLY_IN_LATEX.fullmatch(end) or _E_NOTATION.fullmatch(found[1])
-    is_percentage = _equal_percentages(expected, end, question) is not None
-    are_none = end in (NO_REAL, "\\emptyset") and expected in (NO_REAL, "\\emptyset")
-    if is_quantity:
-        return end
-    return found[1] if is_number or is_percentage or are_none else None
-
-
-def _without_marks(found: re.Match[str]) -> str:
-    inside: str = next(filter(None, found.groups()))
-    return inside
+    return all(are_equal(gold, read_alone(value)) for value in values)
 
 
 def _is_same_outside_mathematics(expected: str, answer: str, question: str) -> bool | None:
@@ -468,79 +277,17 @@ def _is_same_outside_mathematics(expected: str, answer: str, question: str) -> b
         return is_same
     if (is_same := are_same_statements(expected, answer)) is not None:
         return is_same
-    if (parts := are_same_parts(expected, answer, question, _are_equal_alone)) is not None:
+    if (parts := are_same_parts(expected, answer, question, are_equal_alone)) is not None:
         return parts
     gold, given = compound_of(expected), quantities_of(answer)
-    if given and (gold or _is_one(expected)):
+    if given and (gold or is_one(expected)):
         return _are_same_quantities(gold, given)
     return False if gold and "," not in expected else None
-
-
-def _are_equal_alone(expected: str, answer: str) -> bool:
-    gold, given = read_alone(expected), read_alone(answer)
-    return expected == answer or bool(gold and given and _are_equal(gold, given))
 
 
 def _are_same_quantities(gold: Quantities, given: Quantities) -> bool:
     """Says whether each quantity has its like, in any order."""
     return len(gold) == len(given) and all(
-        any(are_same_units(unit, other) and _are_equal(read_alone(number), read_alone(value)) for value, other in given)
+        any(are_same_units(unit, other) and are_equal(read_alone(number), read_alone(value)) for value, other in given)
         for number, unit in gold
     )
-
-
-def _is_one(expected: str) -> bool:
-    """Says whether a bare expected answer is one number or quantity."""
-    return PLAIN_NUMBER.fullmatch(expected) is not None or split_quantity(expected) is not None
-
-
-def _is_plain(expected: str) -> bool:
-    """Says whether a bare expected answer is a plain number, with or without a unit."""
-    return PLAIN_NUMBER.fullmatch((split_quantity(expected) or (expected,))[0]) is not None
-
-
-def _amount(expected: str) -> str:
-    """Returns the number of a bare expected quantity; other expected answers, and percentages and temperatures, as they are."""
-    quantity = split_quantity(expected)
-    if quantity is None or _IN_SIGNS & quantity[1].keys() or not PLAIN_NUMBER.fullmatch(quantity[0]):
-        return expected
-    return quantity[0]
-
-
-def _words_behind(boxed: str, expected: str, question: str) -> str | None:
-    """Returns the first words behind a number in a bare box that may make another number of it, or deny it; None if
-    there are none. `is_ending` says which words leave a number as it is.
-    """
-    if percentage_in_words(boxed):
-        return None
-    first = _FIRST_VALUE.search(boxed)
-    is_one = _is_one(expected)
-    for found in _TEXT.finditer(boxed, first.end() if first else len(boxed)):
-        words = found[1].strip()
-        is_last = found.end() == len(boxed)
-        if not is_ending(words, expected, question, is_last) or (is_one and not is_last and _JOINED.search(words)):
-            return words
-    plain = _NUMBER_AND_WORDS.fullmatch(boxed) if PLAIN_NUMBER.fullmatch(expected) else None
-    return plain[2] if plain is not None and not is_ending(plain[2], expected, question) else None
-
-
-def _without_unit(boxed: str, quantity: tuple[str, Powers] | None, expected: str, question: str) -> str:
-    """Returns a bare box without its unit, if a number is expected, and as a number what is not a percentage; the sign
-    of a currency goes too. Otherwise percent is a sign. A percentage that the question doesn't ask for is a share of 1.
-
-    `quantity`: number and unit of the box, if it has a unit.
-    """
-    if not PLAIN_NUMBER.fullmatch(expected):
-        percent = percentage_in_words(boxed)
-        return boxed if percent is None else f"{percent}\\%"
-    if quantity is not None:
-        if "%" not in quantity[1]:
-            return quantity[0]
-        is_share = quantity[1] == {"%": 1} and question and not asks_for_percent(question)
-        return f"\\frac{{{quantity[0]}}}{{100}}" if is_share and PLAIN_NUMBER.fullmatch(quantity[0]) else boxed
-    bare = _SECOND.sub("", CURRENCY.sub("", boxed))
-    words = _NUMBER_AND_WORDS.fullmatch(bare)
-    if words is not None and is_ending(words[2], expected, question):
-        return words[1]
-    both = NUMBER_AND_UNIT.fullmatch(bare)
-    return both[1] if both is not None and not both[2] else bare
