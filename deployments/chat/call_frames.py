@@ -63,7 +63,16 @@ class Frame:
 def _between(begin: str, end: str, **settings: Any) -> Frame:
     """Returns the frame between two marks (see `Between`)."""
     is_name_alone = rf"(?=\s*[A-Za-z_][\w.-]*\s*{re.escape(end)})"
-    return Frame(rf"{_once_or_more(begin)}(?:{CALL_LIKE}|{is_name_alone})", Between(begin, end, **settings))
+    inner = settings.get("inner")
+    has_words = _words_before(re.escape(inner.begin)) if inner else NEVER
+    return Frame(rf"{_once_or_more(begin)}(?:{CALL_LIKE}|{is_name_alone}|{has_words})", Between(begin, end, **settings))
+
+
+def _words_before(call: str) -> str:
+    """Returns the regular expression of what follows the beginning of a frame in which words are before the first call, whose
+    beginning is the regular expression `call`.
+    """
+    return rf"(?=[^<>|{{}}\[\]()]{{1,400}}(?:{call}))"
 
 
 def _once_or_more(begin: str) -> str:
@@ -220,7 +229,9 @@ _JSON_LIST_OF_XLAM = Frame(
     ListOfJson("[", behind=_ENDS_OF_TAGS),
     not_behind=("[", ",", '":'),
 )
-_HUNYUAN = Frame(r"<tool_calls(?::[^\s<>]+)?>" + CALL_LIKE, Suffixed("<tool_calls", _hunyuan))
+_HUNYUAN = Frame(
+    rf"<tool_calls(?::[^\s<>]+)?>(?:{CALL_LIKE}|{_words_before('<tool_call[:>]')})", Suffixed("<tool_calls", _hunyuan)
+)
 _IFM_CALL = replace(_calls_of(_argument_tags("ifm|")), to_json=r"\s*")
 _PLAMO_CALL = Between(
     "<|plamo:begin_tool_request:plamo|>", "<|plamo:end_tool_request:plamo|>", to_json=r"[^{]*<\|plamo:msg\|>\s*"
@@ -320,7 +331,7 @@ _OPENED: dict[str, tuple[Frame, ...]] = {
     "dots": (_tagged("dots_function_call", to_json=r"\s*", inner=_INVOKE, spell=_INVOKE.spell),),
     "minimax_m3": (
         Frame(
-            r"\]<\]minimax\[>\[<tool_call>(?=\s*(?:\]<\]minimax\[>\[|[<{]|\Z))",
+            rf"{_MINIMAX}<tool_call>(?:(?=\s*(?:{_MINIMAX}|[<{{]|\Z))|{_words_before(f'{_MINIMAX}<invoke')})",
             Between(
                 "]<]minimax[>[<tool_call>",
                 "]<]minimax[>[</tool_call>",
@@ -404,7 +415,7 @@ def cut(tool_parser: str | None, answer: str, names: Sequence[str]) -> tuple[str
     attempts: list[Attempt] = []
     position = 0
     for _, start, end, read in _frames_in(tool_parser, answer, names):
-        words.append(answer[position:start])
+        words += [answer[position:start], *filter(None, (attempt.words for attempt in read))]
         position = end
         attempts += (hide(tool_parser, attempt) for attempt in read)
     if not attempts:

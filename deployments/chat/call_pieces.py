@@ -29,6 +29,8 @@ _NEXT_NAMED = re.compile(r',\s*(?=\{\s*"[^"\n]*"\s*:\s*\{)')
 _LONGEST_END = 200
 """Number of characters at the end of a frame in which its end is looked for."""
 _OPENING = re.compile(r"[{\[(]|<\w")
+_WORDS = re.compile(r"\s*+[^\s<>|{}\[\]()]++\s++[^<>|{}\[\]()]*")
+"""Two words or more between calls, and no rest of a mark."""
 _SPACE = re.compile(r"\s*")
 _decode = json.JSONDecoder().raw_decode
 
@@ -44,6 +46,8 @@ class Attempt(NamedTuple):
     """Id that the model wrote for the call, if the parser reads none."""
     is_ended: bool = True
     """False if the call is between two marks, and the model did not write the second."""
+    words: str = ""
+    """Words that the model wrote within the frame that begins with this call, beside its calls."""
 
     @property
     def is_respelled(self) -> bool:
@@ -87,14 +91,16 @@ class Between:
     def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
         """Returns the attempts in the frame, and the index behind it (see `Reader`)."""
         stop, end = self.find_end(text, start, again)
+        words = ""
         if self.inner is not None:
-            written = self._inner_calls(self.inner, text, start, stop, again)
+            written, words = self._inner_calls(self.inner, text, start, stop, again)
         else:
             written = self.parts(text[start:stop]) if self.parts else [text[start:stop]]
         before = self.around[0] + self.begin + self.brackets[0]
         after = self.brackets[1] + self.end + self.around[1]
         made = [_attempt(before, each, after, self.spell) for each in written or [text[start:stop]]]
         attempts = [attempt._replace(is_ended=end > stop) for attempt in made]
+        attempts[0] = attempts[0]._replace(words=words)
         behind = _compile(self._behind).match(text, end)
         return attempts, behind.end() if behind else end
 
@@ -141,17 +147,21 @@ class Between:
                 return found.start(), found.end() if found.lastgroup == "end" else found.start()
         return len(text), len(text)
 
-    def _inner_calls(self, inner: Between, text: str, start: int, stop: int, again: str) -> list[str]:
+    def _inner_calls(self, inner: Between, text: str, start: int, stop: int, again: str) -> tuple[list[str], str]:
         """Returns the calls between `start` and `stop`: those with marks of their own, and the texts between them that
-        may be calls without these marks.
+        may be calls without these marks; and the words between them.
         """
         begin = _compile(re.escape(inner.begin))
         calls: list[str] = []
+        others: list[str] = []
         while (found := begin.search(text, start, stop)) is not None:
             end = inner.find_end(text, found.end(), self._others(again))[1]
-            calls += [*_between_calls(text[start : found.start()]), text[found.start() : end]]
+            others.append(text[start : found.start()])
+            calls += [*_between_calls(others[-1]), text[found.start() : end]]
             start = end
-        return calls + _between_calls(text[start:stop])
+        others.append(text[start:stop])
+        words = [other.strip() for other in others if calls and _WORDS.fullmatch(other)]
+        return calls + _between_calls(others[-1]), "\n".join(words)
 
     def _others(self, others: str) -> str:
         """Returns the regular expression of the marks that end one of the inner calls, beside its own end."""

@@ -26,6 +26,7 @@ STRING = rf'{LONG_STRING}|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\''
 _CALL = r"[^\W\d][\w./-]*\("
 _NEXT_CALL = rf",\s*(?={_CALL})"
 _NEXT_LINE = rf"(?:,\s*|\n[^\S\n]*)(?={_CALL})"
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
 _BREAKS = {"\n": "\\n", "\r": "\\r"}
 _MALFORMED_ENDS = [re.compile(rf"{end}(?=[^\S\n]*(?:\n|\Z))") for end in (r"\)\s*\]", r"\]")]
 _COMMENTS = re.compile(r"(?m)(?:^|(?<=\s))#[^\n]*")
@@ -62,15 +63,20 @@ def _with_items_apart(piece: str) -> list[str]:
     if end is None:
         return [piece]
     rest = _COMMENTS.sub("", piece[end:]).strip(" \t\n,")
-    return [piece[:end], *([rest] if rest else [])] if _are_items(rest) else [piece]
+    return [piece[:end], *([rest] if rest else [])] if _are_whole(rest) else [piece]
 
 
-def _are_items(text: str) -> bool:
-    """Says whether a text is items of a list, on one line each or with commas between them."""
-    try:
-        return isinstance(ast.parse(f"[{','.join(filter(None, text.splitlines()))}]", mode="eval").body, ast.List)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+def _are_whole(text: str) -> bool:
+    """Says whether each string and bracket in a text is closed. The rest of a string that had a quote in it has a bracket
+    more at its end.
+    """
+    opened: list[str] = []
+    for sign in re.findall(r"[^\w\s]", re.sub(STRING, "", text, flags=re.DOTALL)):
+        if sign in _CLOSING:
+            opened.append(_CLOSING[sign])
+        elif sign in "\"'" or (sign in ")]}" and (not opened or opened.pop() != sign)):
+            return False
+    return not opened
 
 
 def split_list(text: str) -> list[str]:
@@ -242,8 +248,9 @@ def _parse(text: str) -> list[ast.Call]:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         items = parsed.elts if isinstance(parsed, ast.List) else []
-        if items and all(isinstance(item, ast.Call) for item in items):
-            return [item for item in items if isinstance(item, ast.Call)]
+        calls = [item for item in items if isinstance(item, ast.Call) and not isinstance(item.func, ast.Call)]
+        if items and len(calls) == len(items):
+            return calls
     return []
 
 

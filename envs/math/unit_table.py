@@ -92,7 +92,7 @@ _SAME: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r"(?i)\bper\s?cent\b|\\?%"), " % "),
     (re.compile(r"(?i)\b([ap])(?:\.\s?)?m\b\.?"), lambda found: f" {found[1].lower()}m "),
     (re.compile(r"(?:\bUS\s?)?\\?\$"), " $ "),
-    (re.compile(r"\\cdot(?![A-Za-z])|\*|(?<=[A-Za-z])-(?=[A-Za-z])"), " "),
+    (re.compile(r"\\(?:cdot|times)(?![A-Za-z])|\*|(?<=[A-Za-z])-(?=[A-Za-z])"), " "),
     (re.compile(r"(?<![A-Za-z])([kcm]?m)([sh])(?=\s?\^\s?\{?\s?-)"), r"\1 \2"),
     (re.compile(r"(?<=[A-Za-z\d])\s?/\s?\(([^()/]*)\)\s*\Z"), r"/\1"),
     (re.compile("\u00b2"), "^2"),

@@ -12,7 +12,10 @@ SYMBOL = (
     + _POWER
 )
 """Symbol of a unit, as a pattern."""
-_SYMBOLS = rf"{SYMBOL}(?:(?:\s?(?:/|\\cdot|\*)\s?|\s){SYMBOL}){{0,3}}"
+_TIMES = r"(?:\s?(?:\\(?:cdot|times)(?![A-Za-z])|\*)\s?|\s)"
+_SYMBOLS = (
+    rf"{SYMBOL}(?:(?:\s?/\s?|{_TIMES}){SYMBOL}){{0,3}}(?:\s?/\s?\(\s?{SYMBOL}(?:{_TIMES}{SYMBOL}){{0,2}}\s?\))?"
+)
 _DIGITS = r"(?<![\d.])(?:\d{1,3}(?:,\d{3}){1,9}(?![\d,])(?:\.\d+)?|(?:\d|\.\d)(?:\.?\d)*+(?!,\d))"
 _NUMBER = rf"[-+]?(?:{_DIGITS}(?:/\d+)?|\\[dtc]?frac\s?(?:\{{\d+\}}|\d)\s?(?:\{{\d+\}}|\d))"
 _OVER = r"\\(?:[dtc]?frac|nicefrac|sfrac)\s?"
@@ -26,7 +29,7 @@ NUMBER_AND_UNIT = re.compile(
 letter, which may be a variable, have a space before.
 """
 _TEXT = rf"\\text\{{[A-Za-z ^\d/.*()%$¢€£¥₹₩\u00b2\u00b3\u00b5\u03bc-]+\}}{_POWER}"
-_TEXTS = rf"{_TEXT}(?:\s?(?:(?:\\cdot|/)\s?)?{_TEXT}){{0,3}}"
+_TEXTS = rf"{_TEXT}(?:\s?(?:(?:\\(?:cdot|times)|/)\s?)?{_TEXT}){{0,3}}"
 _OVER_TEXTS = re.compile(rf"(?<=[\w)}}\] ]) ?{_OVER}\{{\s?({_TEXTS})\s?\}}\s?\{{\s?({_TEXTS})\s?\}}")
 _NUMBER_AND_TEXT = re.compile(rf"((?:(?!\\text\{{).)*(?:[\d)}}\]]|\\pi))\s{{0,3}}({_TEXTS})")
 _SYMBOLS_AT_END = re.compile(rf"(?:[\d)}}]|\\pi)\s{{0,3}}({_SYMBOLS})\Z")

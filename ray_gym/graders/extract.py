@@ -24,12 +24,17 @@ _ANSWER = re.compile(
     r"(?<![^\W_])(?<![^\W_]_)answer(?:\s+is)?[*_`]{0,3}\s*[:=\uff1a\uff1d](?:[*_`]{1,3}(?!\S)|\*\*|</(?:b|strong|em|i|u)>)?",
     re.IGNORECASE,
 )
+_MAYBE_MINUS = r"-(?=[ \t]{1,9}(?:[\d.]|\\(?!\(|text|math|boxed)|[a-z](?![A-Za-z])|\((?![A-Za-z]\)|[^()\n]{0,99},)))"
 _NEXT_LINE = re.compile(
-    r"[*_`\u200b \t\r]*+\n(?:(?:```\w*|[^\w\n]*+)\n)*+[ \t]*+(?:(?:[#>]{1,6}|[-+*\u2022](?!\s{1,9}[\d.])|\d{1,2}[.)])[ \t]{1,9})*+([^\n]+)"
+    r"[*_`\u200b \t\r]*+\n(?:[ \t]*+(?:```\w*|-{3,}|={3,}|[*_`\u200b]*)[ \t\r]*+\n)*+[ \t]*+(?P<display>(?:\$\$|\\\[)[ \t\r]*+\n\s*+)?"
+    rf"(?(display)|(?:(?:[#>]{{1,6}}|(?!{_MAYBE_MINUS})[-+*\u2022]|\d{{1,2}}[.)])[ \t]{{1,9}})*+)(?P<line>[^\n]+)"
+    r"(?(display)(?:\s*+(?:\$\$|\\\]))?)"
 )
-"""Next line with words, without the marks of lists, titles and quotations before them."""
-_DASHED = re.compile(r"[-+*\u2022][ \t]|\W*\Z")
-"""Begins with the mark of a point, which before a number may be its sign; or has no letters and digits."""
+"""Next line that is neither blank, a fence nor a rule. Outside of a displayed formula, it is without the marks of lists, titles
+and quotations before it.
+"""
+_DASHED = re.compile(rf"{_MAYBE_MINUS}|(?:[-=]{{3,}}|[*_`]+|\$\$|\\\[)\Z")
+"""Begins with what is either the mark of a point or a minus; or is nothing but a rule, or marks that begin something."""
 _END_TOKEN = re.compile(r"(?:<[|\uff5c][^|\uff5c<>\s]{1,40}[|\uff5c]>|</s>|<end_of_turn>|</answer>)\Z")
 """Control token by which a model ends its answer, or the end of the tag around it, written as text."""
 _LONGEST_TOKEN = 44
@@ -105,8 +110,9 @@ def _line_below(text: str, start: int) -> str | None:
     """
     found = _NEXT_LINE.match(text, start)
     line = text[text.rfind("\n", 0, start) + 1 : start]
-    answer = _shown(_undressed(_without_end(found[1].strip(), line))) if found is not None else None
-    answer = None if answer is None or _DASHED.match(answer) else answer
+    answer = _shown(_undressed(_without_end(found["line"].strip(), line))) if found is not None else None
+    if answer is not None and found is not None and not found["display"] and _DASHED.match(answer):
+        return None
     return None if found is None or answer is None or is_denied_below(text[found.end() :], answer) else answer
 
 

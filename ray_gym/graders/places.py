@@ -55,6 +55,16 @@ _LEAD = re.compile(
     rf"|\b{_JUDGES}(?:\s+{_OBJECT}){{0,6}}(?:\s+{_FILLER}){{0,3}}|\b100\s?%){_AROUND}{{0,12}}\Z)"
 )
 """Ends the words that lead to a verdict: a colon or another sign, `is`, a noun such as `verdict`, `so`, or `I rate the answer`."""
+_NAME = re.compile(
+    rf"(?i:(?:\b(?:the|my|our|final|best|better|correct|right|preferred|winning|chosen|overall)\s+){{0,3}}"
+    rf"\b(?:response|answer|output|solution|assistant|agent)\s+{MARKS}{{0,12}}\Z)"
+)
+"""Ends the words before the name of one of several answers: the winner is *Response* A."""
+_SHORT = re.compile(r"\W*\w{1,2}\W*")
+_PREFERS = re.compile(
+    rf"(?i:\b(?:prefer|favou?r|lean(?:s|ing)?\s+(?:towards?|to)|go(?:es|ing)?\s+(?:for|to|with)|belongs\s+to|in\s+favou?r\s+of|vote(?:\s+is)?\s+for|opt\s+for)"
+    rf"\s+{MARKS}{{0,12}}\Z)"
+)
 _ONE_WORD = re.compile(rf"{MARKS}{{0,12}}[{DASHES}]?{MARKS}{{0,4}}(?P<word>[^\W_]+)(?:{MARKS}|[{DASHES}]){{1,12}}\Z")
 _PREPOSITION = re.compile(
     r"(?i:for|to|of|if|from|without|towards?|unlike|being|until|till|than|between|with|like|versus|vs|beyond|against|requires?|missing|misses|lack\w*|lost|loses|omit\w*"
@@ -139,7 +149,7 @@ _WINDOW = 160
 
 def states_a_verdict(said: str, first: int, start: int, end: int, last: int) -> bool:
     """Returns True if the label from `start` to `end` stands as a verdict in its sentence, from `first` to `last`."""
-    return _is_led_to(said, first, start) and _is_followed(said, end, last)
+    return _is_led_to(said, first, start, end) and _is_followed(said, end, last)
 
 
 def spelled_before(said: str, first: int, start: int, *, is_negative: bool) -> int | None:
@@ -164,7 +174,7 @@ def is_ranked_below(said: str, start: int, end: int) -> bool:
     return below is not None or _BELOW_BEHIND.match(said, end) is not None
 
 
-def _is_led_to(said: str, first: int, start: int) -> bool:
+def _is_led_to(said: str, first: int, start: int, end: int) -> bool:
     if _SUPPOSED.match(said, first) or (
         _UNDER.match(said, first) and _AFTER_COMMA.search(said, max(first, start - 16), start)
     ):
@@ -179,7 +189,15 @@ def _is_led_to(said: str, first: int, start: int) -> bool:
         return False
     if _CLAIMED.search(said, begin, start) and not _OWN.search(said, begin, start):
         return False
+    if _SHORT.fullmatch(said, start, end) and (named := _NAME.search(said, begin, start)):
+        return _leads_to_name(said, begin, named.start())
     return _LEAD.search(said, begin, start) is not None
+
+
+def _leads_to_name(said: str, begin: int, start: int) -> bool:
+    """Returns True if `Response A`, of which the noun starts there, is chosen, rather than compared or spoken of."""
+    is_first = re.search(r"[^\W_]", said[begin:start]) is None
+    return is_first or any(words.search(said, begin, start) for words in (_LEAD, _PREFERS))
 
 
 def _is_followed(said: str, end: int, last: int) -> bool:

@@ -39,6 +39,7 @@ def read(config: Path, override: str) -> RunConfig:
         (f"{SAMPLING}={{stop: [1], seed: null}}", f"{SAMPLING}={{'stop': ['1'], 'seed': null}}"),
         (f"{SAMPLING}.stop=</s>", f"{SAMPLING}.stop=['</s>']"),
         (f"{SAMPLING}.stop=it's", f"{SAMPLING}.stop=['it''s']"),
+        (f"{SAMPLING}.stop=a #b", f"{SAMPLING}.stop=['a #b']"),
         (f"{SAMPLING}.stop=null", f"{SAMPLING}.stop=[]"),
         ("run.name=12e34567", "run.name='12e34567'"),
         ("participants.policy.stop_text=[it's]", "participants.policy.stop_text='[it''s]'"),

@@ -11,6 +11,10 @@ QUESTIONS = [
     r"What is $2+3$? $\textbf{(A)}\ 5 \qquad \textbf{(B)}\ 6 \qquad \textbf{(C)}\ \frac{1}{2} \qquad \textbf{(D)}\ 8$",
     "What is 2+3?\n(A) 5\n(B) 6\n(C) 1/2\n(D) 8\n",
     "What is 2+3? A. 5 B. 6 C. 1/2 D. 8",
+    r"What is 2+3? $\mathrm{(A) \ } 5\qquad \mathrm{(B) \ } 6\qquad \mathrm{(C) \ } \frac{1}{2}\qquad \mathrm{(D) \ } 8$",
+    r"What is 2+3? $\mathrm{(A)\ \ }5\qquad\mathrm{(B)\ \ }6\qquad\mathrm{(C)\ \ }\frac12\qquad\mathrm{(D)\ \ }8$",
+    r"What is 2+3? $\mathrm{(A) \ 5 }\qquad \mathrm{(B) \ 6 }\qquad \mathrm{(C) \ 1/2 }\qquad \mathrm{(D) \ 8 }$",
+    r"What is 2+3? $\textbf{(A)}\ \text{5}\qquad \textbf{(B)}\ \text{6}\qquad \textbf{(C)}\ \text{1/2}\qquad \textbf{(D)}\ \text{8}$",
 ]
 EXPECTED = ["A", "(A)", r"\text{(A)}", r"\textbf{(A)}", "5", r"\textbf{(A)}\ 5"]
 RIGHT = [
@@ -24,6 +28,8 @@ RIGHT = [
     "5",
     r"\text{A}",
     r"\textbf{(A) }5",
+    r"\mathrm{(A) \ } 5",
+    r"\textbf{(A) 5}",
 ]
 WRONG = [r"\textbf{(B)}\ 6", "B", "6", r"\textbf{(A)}\ 6", r"\textbf{(B)}\ 5", "(A) or (B)", "A, B", "5 or 6", "not A"]
 
@@ -38,7 +44,7 @@ def test_an_option_is_its_letter_its_text_or_both(question: str, expected: str) 
 @pytest.mark.parametrize("box", [r"\quad", r"\text{}", "~", "$$", " "])
 @pytest.mark.parametrize("expected", ["A", "5"])
 def test_an_empty_box_is_no_option(box: str, expected: str) -> None:
-    assert [verify_answer(expected, rf"\boxed{{{box}}}", question)[0] for question in QUESTIONS] == [0, 0, 0]
+    assert [verify_answer(expected, rf"\boxed{{{box}}}", question)[0] for question in QUESTIONS] == [0] * len(QUESTIONS)
 
 
 def test_an_instruction_behind_the_options_is_none_of_them() -> None:

@@ -520,6 +520,12 @@ def test_examples_of_calls_and_indexes_are_words(parser: str, text: str, words: 
         ("olmo3", '<function_calls>\nnote(text="ü")\nfoo\ngo(to="x")\n</function_calls>', [NOTE, ("", "foo"), GO]),
         ("olmo3", '<function_calls>\nnote(text="ü")  # first\n# then\ngo(to="x")\n</function_calls>', [NOTE, GO]),
         ("pythonic", '[note(text="ü"), to="x")]', [("", 'note(text="ü"), to="x")')]),
+        ("pythonic", '[note(text="ü"), (to="x")]', [NOTE, ("", '(to="x")')]),
+        ("llama4_pythonic", '<|python_start|>[note(text="ü"), go there(to="x")]', [NOTE, ("", 'go there(to="x")')]),
+        ("lfm2", '<|tool_call_start|>[note(text="ü"), $go(to="x")]<|tool_call_end|>', [NOTE, ("", '$go(to="x")')]),
+        ("pythonic", '[note(text="ü"), go{"to": "x"}]', [NOTE, ("", 'go{"to": "x"}')]),
+        ("olmo3", '<function_calls>\nnote(text="ü")\n(to="x")\n</function_calls>', [NOTE, ("", '(to="x")')]),
+        ("pythonic", '[note(text="a"), b "c")]', [("", 'note(text="a"), b "c")')]),
         ("xlam", '[{"tool": "go"}, {"name": "note", "arguments": {"text": "ü"}}]', [("", '{"tool": "go"}'), NOTE]),
         ("xlam", '[null, {"name": "note", "arguments": {"text": "ü"}}]', [("", "null"), NOTE]),
         ("apertus", '<|tools_prefix|>[{"go": {"to": "x"}, "note": {"text": "ü"}}]<|tools_suffix|>', [GO, NOTE]),
@@ -534,3 +540,29 @@ def test_what_is_no_call_beside_a_good_one_is_answered_and_spoils_nothing(
     tool_parser: str, text: str, calls: Calls
 ) -> None:
     assert read(tool_parser, text) == ("", calls)
+
+
+@pytest.mark.parametrize(
+    "parser",
+    [
+        *(
+            "minimax_m2",
+            "kimi_k2",
+            "deepseek_v3",
+            "deepseek_v31",
+            "plamo3",
+            "hy_v3",
+            "hy_v4",
+            "k2_horizon",
+            "deepseek_v32",
+        ),
+        *("deepseek_v4", "deepseek_v41", "dots", "minimax_m3", "step3", "kimi_k3"),
+    ],
+)
+def test_words_beside_the_calls_of_a_section_are_words(parser: str) -> None:
+    around, between, (note, go, _) = SEVERAL[parser]
+    assert read(parser, around(f"\nNow I go.\n{note}")) == ("Now I go.", [NOTE])
+    assert read(parser, around(f"{note}\nNow I go.\n{go}")) == ("Now I go.", [NOTE, GO])
+    assert read(parser, around(f"{note}\nNow I go.\n")) == ("Now I go.", [NOTE])
+    words, calls = read(parser, f"Hello. {around(f'I note it.{note}{between}{go} And wait here.')} Bye.")
+    assert " ".join(words.split()) == "Hello. I note it. And wait here. Bye." and calls == [NOTE, GO]

@@ -1,0 +1,53 @@
+"""Checks that the name of one of two answers (`Response B`) is a verdict where it is chosen, and not where it is spoken of."""
+
+from __future__ import annotations
+
+import pytest
+
+from ray_gym.graders.labels import clear_label, last_label
+
+NAMES = (["A", "B"], ["1", "2", "Tie"], ["a", "b"])
+NOUNS = ("Response", "Assistant", "Answer", "Output", "Solution", "Agent")
+CHOSEN = [
+    "{noun} {x}",
+    "{noun} {x}.",
+    "{noun} {x} is better.",
+    "{noun} {x} wins.",
+    "The better one is {noun} {x}.",
+    "Final verdict: {noun} {x}.",
+    "The winner is {noun} {x}.",
+    "Therefore, {noun} {x}.",
+    "I prefer {noun} {x}.",
+    "I choose {noun} {x}.",
+    "Overall, I would go with {noun} {x}.",
+    "I vote for {noun} {x}.",
+    "I lean towards {noun} {x}.",
+    "Both are fine, but {noun} {x}.",
+    "My verdict goes to {noun} {x}.",
+]
+SPOKEN_OF = [
+    "Verdict: {x}\n\nI found three errors in {noun} {y}.",
+    "{x}\n\nReason: {noun} {x} is more detailed than {noun} {y}.",
+    "{noun} {x} is more detailed than {noun} {y}.",
+    "It is more detailed than {noun} {y}.",
+    "There are errors in {noun} {y}.",
+    "I would pick {noun} {x} over {noun} {y}.",
+    "{noun} {x} beats {noun} {y}.",
+    "{x}\n\n### Reason: {noun} {x} is more detailed than {noun} {y}.\n\n### Reference: none",
+]
+
+
+@pytest.mark.parametrize("names", NAMES)
+@pytest.mark.parametrize("text", CHOSEN)
+def test_a_name_that_is_chosen_is_a_verdict(text: str, names: list[str]) -> None:
+    for noun in NOUNS:
+        said = text.format(noun=noun, x=names[0])
+        assert clear_label(said, names) == last_label(said, names) == names[0], said
+
+
+@pytest.mark.parametrize("names", NAMES)
+@pytest.mark.parametrize("text", SPOKEN_OF)
+def test_a_name_that_is_spoken_of_is_none(text: str, names: list[str]) -> None:
+    for noun in NOUNS:
+        said = text.format(noun=noun, x=names[0], y=names[1])
+        assert clear_label(said, names) is last_label(said, names) is None, said
