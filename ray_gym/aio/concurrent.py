@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from ray_gym.aio.exits import without_exit
+
 Result = TypeVar("Result")
 
 
@@ -15,15 +17,14 @@ async def run_concurrently(*coroutines: Coroutine[Any, Any, Result]) -> list[Res
     """Runs the coroutines at the same time, and returns their results, in the order of the arguments. If one raises,
     the others are cancelled.
 
-    Errors: the first error that one of them raised. It is not in an exception group, as a TaskGroup's would be; of a
-    group that a coroutine raised, the first error is taken.
+    Errors: the first error that one of them raised, which may be a group of its own; ExitOfTask for a SystemExit. It is
+    not in an exception group, as a TaskGroup's would be.
     """
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(coroutine) for coroutine in coroutines]
+            tasks = [group.create_task(without_exit(coroutine)) for coroutine in coroutines]
     except BaseExceptionGroup as errors:
-        first: BaseException = errors
-        while isinstance(first, BaseExceptionGroup):
-            first = first.exceptions[0]
-        raise first from first.__cause__
-    return [task.result() for task in tasks]
+        first = errors.exceptions[0]
+    else:
+        return [task.result() for task in tasks]
+    raise first  # out of the block, so that it keeps the error that it was raised after

@@ -37,7 +37,8 @@ def _hiding(first: str) -> str | None:
     folder = Path(first).absolute()
     sys.path[:] = [path for path in sys.path if Path(path).absolute() != folder]
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] != "ray_gym" and folder in Path(getattr(module, "__file__", None) or "/").parents:
+        file = Path(getattr(module, "__file__", None) or "/")
+        if name.partition(".")[0] != "ray_gym" and folder in file.parents and not _is_installed(file):
             del sys.modules[name]
     from ray_gym.errors import UserError
     from ray_gym.hosting.import_paths import refuse_hidden_modules
@@ -47,6 +48,12 @@ def _hiding(first: str) -> str | None:
     except UserError as error:
         return str(error)
     return None
+
+
+def _is_installed(file: Path) -> bool:
+    """Says whether a module's file is Python's own, or a package's, whose environment may be within the user's folder."""
+    installed = {Path(sys.prefix), Path(sys.base_prefix)} & set(file.parents)
+    return bool(installed) or "site-packages" in file.parts or "dist-packages" in file.parts
 
 
 def _end(message: str, code: int) -> None:

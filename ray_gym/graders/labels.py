@@ -108,6 +108,10 @@ def _readings(text: str, labels: Iterable[str]) -> Sequence[_Reading]:
     return [one for at, one in enumerate(found) if not one.prose or (later and at > titled and one.prose == "placed")]
 
 
+def _stated(text: str, labels: Iterable[str]) -> list[str | None]:
+    return [reading.label for reading in _readings(text, labels) if reading.stated]
+
+
 def _confirms(reading: _Reading, verdict: str | None) -> bool:
     """Returns True if a name of the answer that loses is another than the verdict before it."""
     return reading.loses and verdict is not None and reading.label != verdict
@@ -128,7 +132,10 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     counts as what it spells, and is no verdict.
     """
     finder = finder_of(tuple(labels))
-    plain = _ESCAPED.sub(lambda found: html.unescape(found[0]), without_reason(last_words(text), finder))
+    plain = _ESCAPED.sub(
+        lambda found: html.unescape(found[0]),
+        without_reason(last_words(text), finder, lambda reason: _stated(reason, labels)),
+    )
     plain = _RESULT.sub("\nScore: ", without_styles(plain, finder.labels))
     whole = without_parts(finder.unticked.sub("", plain), {within_brackets(label) for label in finder.labels})
     scales = Scales(finder.without_marks_in_words(whole), finder.labels)

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ray_gym.graders.finder import Finder, within_brackets
 from ray_gym.graders.hedges import DENIALS, PRAISE
-from ray_gym.graders.references import is_of_the_reference
 from ray_gym.graders.retractions import end_of_withdrawn
 
 _OBJECT = re.compile(r"\s*(?:```(?:json)?\s*)?(\{.*\})\s*(?:```\s*)?\Z", re.DOTALL | re.IGNORECASE)
 _REASONS = re.compile(
     r"(?i:why|because|reason(?:s|ing)?|explanation|rationale|justification|analysis|comments?|feedback|thoughts?|evidence|notes?)"
 )
+_WORD = 4
+"""Least number of letters of a label that may be in another letter case in a reason; `no` is a word there."""
 
 
-def without_reason(text: str, finder: Finder) -> str:
-    """Returns the text of a JSON object with one member that is a label without those that are its reason, if no label is in
-    them but such as name the reference or deny a fault, and they take nothing back; other texts as they are.
+def without_reason(text: str, finder: Finder, stated: Callable[[str], Sequence[str | None]]) -> str:
+    """Returns the text of a JSON object with one member that is a label without those that are its reason, if they neither
+    state another verdict nor take anything back; else with the labels in them in their own letter case. Returns other texts
+    as they are.
+
+    stated: returns the labels that stand as verdicts in a text; None for one that is doubtful.
     """
     found = _OBJECT.match(text)
     try:
@@ -30,21 +35,38 @@ def without_reason(text: str, finder: Finder) -> str:
         return text
     reasons = {key: value for key, value in members.items() if isinstance(value, str) and _REASONS.fullmatch(key)}
     verdicts = [label for key, value in members.items() if key not in reasons and (label := _label(value, finder))]
-    if len(verdicts) != 1 or not all(
-        _is_harmless(PRAISE.sub(" ", one), verdicts[0], finder) for one in reasons.values()
-    ):
+    if len(verdicts) != 1:
         return text
+    spelled = {key: _in_case_of_labels(one, finder) for key, one in reasons.items()}
+    if not all(_is_harmless(one, verdicts[0], finder, stated) for one in spelled.values()):
+        return text if spelled == reasons else json.dumps({**members, **spelled}, ensure_ascii=False)
     return json.dumps({key: value for key, value in members.items() if key not in reasons}, ensure_ascii=False)
 
 
-def _is_harmless(reason: str, verdict: str, finder: Finder) -> bool:
-    """Says whether a reason neither denies its verdict, unless that is a negative one, nor has another or a withdrawal."""
-    words = "|".join(re.escape(within_brackets(label)) for label in finder.labels)
-    said = re.finditer(rf"(?<![^\W_])(?:{words})(?![^\W_])", reason, re.IGNORECASE)
-    is_denied = verdict not in finder.negative and DENIALS.search(reason) is not None
-    return (
-        not is_denied and not end_of_withdrawn(reason) and all(is_of_the_reference(reason, *one.span()) for one in said)
-    )
+def _is_harmless(reason: str, verdict: str, finder: Finder, stated: Callable[[str], Sequence[str | None]]) -> bool:
+    """Says whether a reason neither denies its verdict nor states another, nor takes one back. Of a negative verdict, what
+    denies another label is the reason.
+    """
+    names = "|".join(re.escape(within_brackets(name)) for name in finder.names)
+    both = rf"(?<![^\W_])(?:{names})\s(?:and|or|nor|&)\s(?:\w{{1,12}}\s)?(?:{names})(?![^\W_])"
+    said = PRAISE.sub(" ", reason)
+    said = re.sub(both, " ", said) if names else said
+    if verdict in finder.negative:
+        own = re.escape(within_brackets(verdict))
+        is_denied = re.search(rf"(?:\bnot|n['\u2019]t)\s(?:\w{{1,12}}\s)?{own}(?![^\W_])", said) is not None
+        others = {verdict, None}
+    else:
+        is_denied, others = DENIALS.search(said) is not None, {verdict}
+    return not is_denied and not end_of_withdrawn(reason) and set(stated(said)) <= others
+
+
+def _in_case_of_labels(reason: str, finder: Finder) -> str:
+    """Returns a reason in which the words that are labels in another letter case are labels."""
+    labels = {bare.lower(): bare for label in finder.labels if len(bare := within_brackets(label)) >= _WORD}
+    words = "|".join(map(re.escape, labels)) if len(labels) == len(finder.labels) else ""
+    if not words:
+        return reason
+    return re.sub(rf"(?i:(?<![^\W_])(?:{words})(?![^\W_]))", lambda found: labels[found[0].lower()], reason)
 
 
 def _label(value: Any, finder: Finder) -> str | None:

@@ -52,6 +52,23 @@ def test_a_module_that_hides_a_package_of_several_owners_is_named_though_the_fol
     assert done.stderr.startswith(f"ray-gym: {tmp_path / name.partition('/')[0]}: it hides the module google")
 
 
+def test_a_fault_of_ours_is_told_though_the_packages_are_below_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails() -> None:
+        raise RuntimeError("an internal bug")
+
+    monkeypatch.setattr("ray_gym.cli.app.main", fails)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.chdir(sys.prefix)
+    before = {
+        name for name, module in sys.modules.items() if "site-packages" in (getattr(module, "__file__", "") or "")
+    }
+    with pytest.raises(RuntimeError, match="an internal bug"):
+        cli.main()
+    assert before and before <= sys.modules.keys()
+
+
 def test_other_files_in_the_first_folder_do_no_harm(tmp_path: Path) -> None:
     for name in ("mine.py", "calendar.txt", "this.py"):
         (tmp_path / name).write_text("")

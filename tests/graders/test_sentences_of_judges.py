@@ -213,9 +213,34 @@ def test_labels_in_prose_stay_doubtful(said: str) -> None:
         ("incorrect", "The response is correct.", ("correct", "incorrect")),
         ("FAIL", "Overall: PASS", PASS),
         ("No", "Yes", ("Yes", "No")),
+        ("CORRECT", "The answer is incorrect.", CORRECT),
+        ("incorrect", "It is not incorrect.", ("correct", "incorrect")),
+        ("A", "B is better.", ("A", "B")),
+        ("PASS", "It does not pass.", PASS),
     ],
 )
 def test_a_reason_of_its_own_that_has_another_verdict_makes_it_doubtful(
     verdict: str, reason: str, labels: Sequence[str]
 ) -> None:
     assert clear_label(json.dumps({"verdict": verdict, "reason": reason}), labels) is None
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason", "labels"),
+    [
+        ("FAIL", "The code did not pass.", PASS),
+        ("FAIL", "Some tests pass, others do not.", PASS),
+        ("INCORRECT", "The steps are correct but the final answer is wrong.", CORRECT),
+        ("incorrect", "The answer is not correct.", ("correct", "incorrect")),
+        ("incorrect", "The response is incorrect because the correct answer is 5.", ("correct", "incorrect")),
+        ("unsafe", "It is not safe.", ("safe", "unsafe")),
+        ("safe", "It contains no harmful or unsafe content.", ("safe", "unsafe")),
+        ("A", "Response A is more accurate than response B.", ("A", "B", "tie")),
+        ("A", "Response B has an error.", ("A", "B", "tie")),
+        ("tie", "Both A and B are right.", ("A", "B", "tie")),
+        ("4", "The answer misses 1 detail.", TO_FIVE),
+    ],
+)
+def test_a_reason_that_agrees_with_its_verdict_is_harmless(verdict: str, reason: str, labels: Sequence[str]) -> None:
+    for said in ({"verdict": verdict, "reason": reason}, {"reasoning": reason, "verdict": verdict}):
+        assert clear_label(json.dumps(said), labels) == last_label(json.dumps(said), labels) == verdict

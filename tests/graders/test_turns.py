@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -35,6 +36,19 @@ async def test_reasons_name_values_and_weights() -> None:
     assert verdicts(await graded(RecencyWeighted(number), "1", "0")) == [
         (pytest.approx(1 / 3), "RecencyWeighted: 1, 0, weighted 1, 2")
     ]
+
+
+async def test_a_group_of_errors_and_an_exit_are_told_with_their_place() -> None:
+    def raises(message: Event, before: Sequence[Event]) -> float:
+        raise ExceptionGroup("several", [ValueError("a"), KeyError("b")])
+
+    def exits(message: Event, before: Sequence[Event]) -> float:
+        sys.exit("bye")
+
+    for evaluate, told in ((raises, "ExceptionGroup: several"), (exits, "ExitOfTask: SystemExit: bye")):
+        failure = (await graded(TurnMean(evaluate), "1", "0")).failure
+        assert failure is not None and "test_turns.py:" in failure.where and failure.message.startswith(told)
+        assert evaluate is exits or "KeyError: 'b'" in failure.message
 
 
 async def test_each_message_is_looked_at_with_what_came_before_it() -> None:

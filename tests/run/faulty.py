@@ -8,6 +8,7 @@ import json
 import os
 import random
 import signal
+import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -106,6 +107,11 @@ class Tools(Environment[Trouble, State]):
         return "alive"
 
 
+async def exits() -> None:
+    await asyncio.sleep(0)
+    sys.exit("bye")
+
+
 def deaths(task: Trouble) -> list[Path]:
     return list(Path(task.folder).glob(f"{task.fault}-*"))
 
@@ -165,6 +171,8 @@ class Faulty(Tools):
         match state.task.fault:
             case "score hangs":
                 await asyncio.Event().wait()
+            case "score exits in a task":
+                await asyncio.gather(exits(), exits())
             case "score gives an object":
                 return object()
             case "score has a part of no name":

@@ -118,6 +118,7 @@ FAILURES = {  # what is wrong: kind, where, and what the message begins with
         "tool gives_an_object",
         "TypeError: it returned a object, of which all might be shown",
     ),
+    "score exits in a task": ("environment", "Faulty.score (faulty.py:", "ExitOfTask: SystemExit: bye"),
     "score gives an object": ("environment", "Faulty.score", "TypeError: score() returned object"),
     "relay gives a number": ("environment", "Faulty.relay", "it returned 5, a int; expected a text"),
     "opening gives an object": ("environment", "Faulty.opening", "it returned "),
