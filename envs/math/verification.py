@@ -55,6 +55,7 @@ from ray_gym.envs.math.statements import are_same_statements
 from ray_gym.envs.math.unit_table import are_same_units
 from ray_gym.envs.math.units import PLAIN_NUMBER, split_quantity
 from ray_gym.envs.math.whole import have_like_names, with_letters_alike
+from ray_gym.envs.math.word_lists import are_same_lists
 from ray_gym.envs.math.words import announced_end, are_same_words, asks_for_time
 from ray_gym.graders import last_boxed
 from ray_gym.graders.boxes import with_latex_boxes
@@ -273,6 +274,8 @@ def _is_same_outside_mathematics(expected: str, answer: str, question: str) -> b
         is_over_reals = expected == NO_REAL or _OVER_REALS.search(question) is not None
         return expected == answer or (is_over_reals and "\\emptyset" in (expected, answer))
     is_other = "clock" in answer and PLAIN_NUMBER.fullmatch(expected) and not asks_for_time(question)
+    if are_same_lists(expected, answer, question):
+        return True
     if not is_other and (is_same := are_same_words(expected, answer)) is not None:
         return is_same
     if (is_same := are_same_statements(expected, answer)) is not None:
