@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from ray_gym.aio.exits import keep_exits
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.engines.scripted_model import ScriptedModel
 from ray_gym.environment import Environment
@@ -76,6 +77,7 @@ async def play_task(
     sandboxes of bubblewrap. Errors: ValueError for a player or a section of an unknown participant; AssertionError for a
     participant without a player; UserError if it uses a sandbox, and this machine has no bubblewrap.
     """
+    keep_exits()
     names = (*environment.participants, *environment.auxiliary)
     for name in (*(players or {}), *participants):
         require_participant(name, names, "play_task")

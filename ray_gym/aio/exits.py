@@ -18,14 +18,20 @@ def without_exit(coroutine: Coroutine[Any, Any, Result]) -> Coroutine[Any, Any, 
     return _WithoutExit(coroutine)
 
 
-def make_task(
+def keep_exits() -> None:
+    """Has all tasks that the running loop makes from now on raise ExitOfTask for a SystemExit, unless it has a task factory
+    already.
+    """
+    loop = asyncio.get_running_loop()
+    if loop.get_task_factory() is None:
+        loop.set_task_factory(_make_task)
+
+
+def _make_task(
     loop: asyncio.AbstractEventLoop,
     coroutine: Coroutine[Any, Any, Result] | Generator[Any, None, Result],
     **options: Any,
 ) -> asyncio.Task[Result]:
-    """Makes a task of a coroutine without its SystemExit. It is a task factory, as `set_task_factory` takes one; options: as
-    `asyncio.Task` takes them.
-    """
     kept = without_exit(coroutine) if isinstance(coroutine, Coroutine) else coroutine
     return asyncio.Task(kept, loop=loop, **options)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ray_gym.aio.exits import keep_exits
 from ray_gym.check import (
     determinism,
     echoes,
@@ -96,6 +97,7 @@ async def carry_out(
     that are left are not carried out. Errors: RunFailed if the other process died; UserError if infrastructure that the
     environment needs is down.
     """
+    keep_exits()
     theatre, outcomes = Theatre.of(subject), list[CheckOutcome]()
     try:
         tell("playing")

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Sequence
 
+from ray_gym.aio.exits import keep_exits
 from ray_gym.check.finding import Finding
 from ray_gym.check.scenes import Scene, Theatre, as_json
 from ray_gym.check.subject import Subject
@@ -91,6 +92,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 async def _play_all(subject: Subject, scenes: Sequence[Scene]) -> list[str] | Finding:
+    keep_exits()
     theatre = Theatre.of(subject)
     try:
         return [as_json((await theatre.play(scene)).row) for scene in scenes]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ray_gym.aio.exits import keep_exits
 from ray_gym.episode.stage import Stage
 from ray_gym.errors import UserError
 from ray_gym.models.base import Model
@@ -231,6 +232,7 @@ async def _score_all(scorer: GroupScorer, groups: Sequence[Sequence[RecordedEpis
     """Scores groups at the same time, and returns their results; None for a group that needs live models. Errors:
     NotReplayable.
     """
+    keep_exits()
     given = await asyncio.gather(*(scorer.score(group) for group in groups), return_exceptions=True)
     for result in given:
         if isinstance(result, BaseException) and not isinstance(result, ModelsNeeded):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ray_gym.aio.concurrent import run_concurrently
-from ray_gym.aio.exits import ExitOfTask, make_task
+from ray_gym.aio.exits import ExitOfTask, keep_exits
 
 
 async def exits() -> None:
@@ -25,7 +25,7 @@ async def doubled(number: int) -> int:
 
 def test_a_task_that_exits_ends_neither_its_loop_nor_the_others() -> None:
     async def main() -> list[object]:
-        asyncio.get_running_loop().set_task_factory(make_task)
+        keep_exits()
         return await asyncio.gather(exits(), doubled(2), asyncio.create_task(exits()), return_exceptions=True)
 
     first, two, second = asyncio.run(main())
@@ -68,7 +68,7 @@ async def test_a_group_that_one_raises_and_what_it_was_raised_after_are_kept() -
 
 def test_one_that_is_cancelled_before_it_begins_leaves_no_warning() -> None:
     async def main() -> str:
-        asyncio.get_running_loop().set_task_factory(make_task)
+        keep_exits()
         task = asyncio.create_task(doubled(2), name="mine")
         task.cancel()
         await asyncio.wait({task})

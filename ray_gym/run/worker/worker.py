@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from ray_gym.agents.hiring import Crew
-from ray_gym.aio.exits import make_task
+from ray_gym.aio.exits import keep_exits
 from ray_gym.config.interpolations import Interpolation, unfilled
 from ray_gym.config.sections import FanoutSection, GroupsSection, LimitsSection, LogSection, OutputSection
 from ray_gym.environment import Environment
@@ -175,7 +175,7 @@ class Worker:
         Errors: OSError if the file can't be written; UserError if this process takes more memory than
         `fanout.memory_gb` already, or can't have what its sandboxes or its environment need.
         """
-        asyncio.get_running_loop().set_task_factory(make_task)  # tasks of an author's code must not end the loop
+        keep_exits()
         usual_s = self._setup.fanout.stuck_after_s
         self._watch(max(usual_s, ends_of_life.PREPARE_S))
         collect_seldom(self._concurrency)
