@@ -13,9 +13,7 @@ SYMBOL = (
 )
 """Symbol of a unit, as a pattern."""
 _TIMES = r"(?:\s?(?:\\(?:cdot|times)(?![A-Za-z])|\*)\s?|\s)"
-_SYMBOLS = (
-    rf"{SYMBOL}(?:(?:\s?/\s?|{_TIMES}){SYMBOL}){{0,3}}(?:\s?/\s?\(\s?{SYMBOL}(?:{_TIMES}{SYMBOL}){{0,2}}\s?\))?"
-)
+_SYMBOLS = rf"{SYMBOL}(?:(?:\s?/\s?|{_TIMES}){SYMBOL}){{0,3}}(?:\s?/\s?\(\s?{SYMBOL}(?:{_TIMES}{SYMBOL}){{0,2}}\s?\))?"
 _DIGITS = r"(?<![\d.])(?:\d{1,3}(?:,\d{3}){1,9}(?![\d,])(?:\.\d+)?|(?:\d|\.\d)(?:\.?\d)*+(?!,\d))"
 _NUMBER = rf"[-+]?(?:{_DIGITS}(?:/\d+)?|\\[dtc]?frac\s?(?:\{{\d+\}}|\d)\s?(?:\{{\d+\}}|\d))"
 _OVER = r"\\(?:[dtc]?frac|nicefrac|sfrac)\s?"

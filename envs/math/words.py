@@ -31,18 +31,23 @@ _TEXT = re.compile(r"\\text\{([^{}]*)\}")
 _ANNOUNCED = re.compile(
     r"(?i:(?<![^\W_])(?:answer|correct\s(?:option|choice))(?:\s+is\b[*_`]{0,3}:?|[*_`]{0,3}\s?[:\uff1a]))[\s*_`\"]{0,9}([^\n]{1,80}?)[\s*_`\".]{0,9}\Z"
 )
-_SOMEONE = r"(?:\b(?:he|she|student|friend|teacher|user|assistant|someone|everyone)|(?-i:\b(?!(?:The|This|That|It)\b)[A-Z][a-z]+))"
-_NEXT_CLAUSE = (
-    r"(?:,\s(?:so|and|thus|hence|therefore|but|then|I|we)|(?<!not\s)\b(?:so|and|thus|hence|therefore|but|then)\s(?:I|we|you|one))\b"
+_SOMEONE = (
+    r"(?:\b(?:he|she|(?:class)?mate|student|friend|brother|sister|mother|father|colleague|teacher|user|assistant|model|book"
+    r"|someone|everyone)|(?-i:\b(?!(?:The|This|That|It)\b)[A-Z][A-Za-z]+))"
 )
-"""Words with which a clause begins that is not denied by one before it."""
+_ASIDE = r",\s(?:however|of\scourse|in\s(?:my|good|all)\s\w{1,12}|in\s(?:fact|general)|I\s(?:think|believe|fear)|honestly|strictly\sspeaking),"
+_DENIED = (  # up to the end of its clause
+    rf"(?:\s(?:so|therefore|thus|then|hence)\b)?(?:{_ASIDE}|(?!\b(?:so|and|thus|hence|therefore|but|then|which|meaning|implying|follows)\b)"
+    r"[^,.!?:;\n]){0,60}"
+)
+"""Words behind a `not` that it governs."""
 _DOUBTED = re.compile(
     r"(?:\b(?:whether|if|maybe|perhaps|possibly|(?:some|many|others|people|they|students)\s(?:\w+\s)?(?:say|think|claim|believe)|doubt|false|wrong|unclear|unsure|unlikely)|\b(?:not|un)\s?(?:sure|certain|clear|say)"
     r"|(?:n['\u2019]t|\bcannot|\bnever|\bwrong to)\s(?:\w+\s){0,2}?(?:say|sure|certain|know|think|believe))"
     r"(?:\s(?:if|that|whether))?(?:\s(?:the|my|this|your|final|correct|right)){0,3}\s*\Z"
     rf"|\b(?:least\s\w+|second\s\w+|alternative|worst)\s*\Z|{_SOMEONE}\ssays(?:\sthat)?\sthe\s*\Z"
     r"|(?:n['\u2019]t|\b(?:not|cannot|never|nobody|nothing|incorrect|impossible|reject\w*|refus\w+|den(?:y|ies|ied)|disput\w+))"
-    rf"\b(?!\s(?:hard|difficult|surprising|only)\b)(?:(?!{_NEXT_CLAUSE})[^.!?:;\n]){{0,60}}\b(?:that|say|claim|conclude)"
+    rf"\b(?!\s(?:hard|difficult|surprising|only)\b){_DENIED}\b(?:that|say|claim|conclude)"
     r"(?:\s(?:the|my|this|your|final|correct|right)){0,3}\s*\Z",
     re.IGNORECASE,
 )

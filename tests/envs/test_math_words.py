@@ -158,3 +158,41 @@ def test_a_whole_hour_is_no_plain_number_where_no_time_is_asked_for(question: st
 )
 def test_a_denial_before_announced_words_has_to_govern_them(answer: str, reward: int) -> None:
     assert verify_answer("no", answer, "Is n prime?")[0] == reward
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "4 is not prime, so I say",
+        "4 is not prime, which means",
+        "4 isn't prime, meaning",
+        "Since 4 is not prime, it follows",
+        "As 4 is not a prime number, one can say",
+        "4 is not prime and it follows",
+        "4 is not prime, as it has three divisors, which means",
+        "It cannot be prime, and we see",
+        "The theorem says",
+        "Step 3 says",
+    ],
+)
+def test_a_denial_in_the_reason_before_an_answer_does_not_govern_it(reason: str) -> None:
+    assert verify_answer("no", f"{reason} that the answer is no.", "Is 4 prime?")[0] == 1
+
+
+@pytest.mark.parametrize(
+    "denial",
+    [
+        "It is not, in my view, true",
+        "It is not the case, however,",
+        "I cannot, in good faith, say",
+        "It is not so",
+        "It is not so clear",
+        "I am not so sure as to say",
+        "I could not therefore say",
+        "Bob says",
+        "My brother says",
+        "The book says",
+    ],
+)
+def test_a_denial_that_governs_an_answer_and_that_of_another_are_none(denial: str) -> None:
+    assert verify_answer("no", f"{denial} that the answer is no.", "Is 4 prime?")[0] == 0
