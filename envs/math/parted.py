@@ -52,15 +52,10 @@ def are_same_parts(expected: str, answer: str, question: str, are_equal: Callabl
         said = _CLOCK.fullmatch(answer)
         halves = {found[3].lower() for found in (time, said) if found and found[3]}
         return said is not None and (int(time[1]), time[2]) == (int(said[1]), said[2]) and len(halves) < 2
-    if _ENUMERATED.fullmatch(expected) and _ENUMERATED.fullmatch(answer) and asks_for_order(question):
+    if _ENUMERATED.fullmatch(expected) and _ENUMERATED.fullmatch(answer) and _ASKS_FOR_ORDER.search(question):
         wanted, given_parts = ([part.strip() for part in text.split(",")] for text in (expected, answer))
         return len(wanted) == len(given_parts) and all(map(are_equal, wanted, given_parts))
     return None
-
-
-def asks_for_order(question: str) -> bool:
-    """Says whether a question asks for a list in an order."""
-    return _ASKS_FOR_ORDER.search(question) is not None
 
 
 def _lowest(ratio: str) -> list[Fraction]:

@@ -35,7 +35,10 @@ _SOMEONE = (
     r"(?:\b(?:he|she|(?:class)?mate|student|friend|brother|sister|mother|father|colleague|teacher|user|assistant|model|book"
     r"|someone|everyone)|(?-i:\b(?!(?:The|This|That|It)\b)[A-Z][A-Za-z]+))"
 )
-_ASIDE = r",\s(?:however|of\scourse|in\s(?:my|good|all)\s\w{1,12}|in\s(?:fact|general)|I\s(?:think|believe|fear)|honestly|strictly\sspeaking),"
+_ASIDE = (
+    r",\s(?:however|of\scourse|in\s(?:my|good|all)\s\w{1,12}|in\s(?:fact|general)|I\s(?:think|believe|fear)|honestly"
+    r"|strictly\sspeaking),"
+)
 _DENIED = (  # up to the end of its clause
     rf"(?:\s(?:so|therefore|thus|then|hence)\b)?(?:{_ASIDE}|(?!\b(?:so|and|thus|hence|therefore|but|then|which|meaning|implying|follows)\b)"
     r"[^,.!?:;\n]){0,60}"

@@ -36,7 +36,26 @@ def test_the_words_of_a_list_are_compared(expected: str, answer: str, reward: in
         assert verify_answer(expected, said)[0] == reward
 
 
-def test_their_order_counts_where_the_question_asks_for_one() -> None:
-    question = "Rank them from least to greatest."
-    assert verify_answer("A,C,B", r"\boxed{\text{A, C, B}}", question)[0] == 1
-    assert verify_answer("A,C,B", r"\boxed{\text{A, B, C}}", question)[0] == 0
+IN_ORDER = [
+    (r"\text{True, False, True}", r"\text{False, True, True}", "Decide for each whether it is true or false."),
+    (r"\text{Yes, No}", r"\text{No, Yes}", "Is 2 even? Is 3 even?"),
+    ("T, F", r"\text{F, T}", "Is 2 even? Is 3 even?"),
+    (r"\text{even, odd}", r"\text{odd, even}", "Is the sum even or odd? Is the product?"),
+    ("A, C, B", r"\text{A, B, C}", "Put the fractions A, B, C in ascending order."),
+    ("B, A, D, C", r"\text{A, B, C, D}", "Match each function with its graph."),
+    (r"\text{Ann, Bob}", r"\text{Bob, Ann}", "Who is the tallest, and who the shortest?"),
+    ("A,A,B", r"\text{A, B, A}", "Which is it in the three cases?"),
+]
+
+
+@pytest.mark.parametrize(("expected", "other", "question"), IN_ORDER)
+def test_their_order_counts_unless_they_are_options(expected: str, other: str, question: str) -> None:
+    same = expected if "\\" in expected else rf"\text{{{expected}}}"
+    assert verify_answer(expected, rf"\boxed{{{same}}}", question)[0] == 1
+    assert verify_answer(expected, rf"\boxed{{{other}}}", question)[0] == 0
+
+
+def test_letter_case_counts_in_symbols() -> None:
+    assert verify_answer("AA, Aa", r"\boxed{\text{aa, Aa}}", "Which genotypes?")[0] == 0
+    assert verify_answer("AA, Aa", r"\boxed{\text{AA, Aa}}", "Which genotypes?")[0] == 1
+    assert verify_answer("East, North", r"\boxed{\text{east, north}}")[0] == 1
