@@ -42,7 +42,7 @@ def choice_in(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]
     if (whole := _ONE_TEXT.fullmatch(bare)) is not None and not _CHOICE.fullmatch(bare):
         bare = whole[1].strip()
     found = _CHOICE.fullmatch(bare)
-    return (_letter(found), found[5].strip()) if found is not None and _letter(found) in options else (None, bare)
+    return (_letter(found), _bare_text(found[5])) if found is not None and _letter(found) in options else (None, bare)
 
 
 def without_reason(answer: str, options: Mapping[str, str]) -> str:

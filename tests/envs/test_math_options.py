@@ -166,6 +166,19 @@ def test_an_option_that_is_denied_before_it_is_none(before: str) -> None:
     assert verify_answer("5", "It is not hard to see that the answer is (B).", question)[0] == 1
 
 
+@pytest.mark.parametrize(
+    "option", [r"\textbf{(%s)}\ \text{%s}", r"(%s) \text{%s}", r"%s) $\text{%s}$", r"\text{(%s) }\text{ %s }"]
+)
+@pytest.mark.parametrize("expected", [r"\textbf{(A)}\ \text{even}", r"\text{even}", "even", "A"])
+def test_options_that_are_words_in_a_style_are_read(option: str, expected: str) -> None:
+    texts = zip("ABC", ("even", "odd", "neither"), strict=True)
+    question = "Which one? " + r"\qquad ".join(option % each for each in texts)
+    for box in ("A", r"\textbf{(A)}", "even", r"\text{even}", r"\textbf{(A)}\ \text{even}", r"(A) \text{even}"):
+        assert verify_answer(expected, rf"\boxed{{{box}}}", question)[0] == 1, box
+    for box in ("B", "odd", r"\text{odd}", r"\textbf{(B)}\ \text{even}"):
+        assert verify_answer(expected, rf"\boxed{{{box}}}", question)[0] == 0, box
+
+
 @pytest.mark.parametrize("which", ["least likely", "second best", "worst", "alternative"])
 def test_another_than_the_best_answer_is_none(which: str) -> None:
     assert verify_answer("5", f"The {which} answer is B.", "What is 2+3?\nA. 4\nB. 5\nC. 6")[0] == 0
