@@ -69,10 +69,10 @@ def _between(begin: str, end: str, **settings: Any) -> Frame:
 
 
 def _words_before(call: str) -> str:
-    """Returns the regular expression of what follows the beginning of a frame in which words are before the first call, whose
-    beginning is the regular expression `call`.
+    """Returns the regular expression of what follows the beginning of a frame in which words on lines of their own are before
+    the first call, whose beginning is the regular expression `call`.
     """
-    return rf"(?=[^<>|{{}}\[\]()]{{1,400}}(?:{call}))"
+    return rf"(?=[ \t]*\n[^<>|{{}}\[\]()]{{1,400}}(?:{call}))"
 
 
 def _once_or_more(begin: str) -> str:

@@ -4,6 +4,7 @@ input.
 
 import atexit
 import sys
+import sysconfig
 from pathlib import Path
 
 
@@ -38,7 +39,7 @@ def _hiding(first: str) -> str | None:
     sys.path[:] = [path for path in sys.path if Path(path).absolute() != folder]
     for name, module in list(sys.modules.items()):
         file = Path(getattr(module, "__file__", None) or "/")
-        if name.partition(".")[0] != "ray_gym" and folder in file.parents and not _is_installed(file):
+        if name.partition(".")[0] != "ray_gym" and folder in file.parents and not _is_installed(file, folder):
             del sys.modules[name]
     from ray_gym.errors import UserError
     from ray_gym.hosting.import_paths import refuse_hidden_modules
@@ -50,10 +51,12 @@ def _hiding(first: str) -> str | None:
     return None
 
 
-def _is_installed(file: Path) -> bool:
+def _is_installed(file: Path, folder: Path) -> bool:
     """Says whether a module's file is Python's own, or a package's, whose environment may be within the user's folder."""
-    installed = {Path(sys.prefix), Path(sys.base_prefix)} & set(file.parents)
-    return bool(installed) or "site-packages" in file.parts or "dist-packages" in file.parts
+    own = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
+    own += [prefix for prefix in map(Path, (sys.prefix, sys.base_prefix)) if folder in (prefix, *prefix.parents)]
+    is_own = not set(own).isdisjoint(file.parents)
+    return is_own or "site-packages" in file.parts or "dist-packages" in file.parts
 
 
 def _end(message: str, code: int) -> None:

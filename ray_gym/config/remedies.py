@@ -38,10 +38,8 @@ def remedy(name: str, value: str, line: str) -> str:
     if wants_text and node is not None:
         return f'; a text is in quotes: "{shortened(f"{name}={_with_quotes(value, node, inside)}")}"'
     if field == name and isinstance(node, yaml.ScalarNode):
-        is_bare = node.style is None and node.tag.endswith(
-            ":str"
-        )  # all of it is the text, also what YAML takes for a comment
-        item = "" if node.tag.endswith(":null") else _quoted(value.strip()) if is_bare else _written(node)
+        is_cut = node.style is None and " #" in value and "\n" not in value  # by YAML, for which it is a comment
+        item = "" if node.tag.endswith(":null") else _quoted(value.strip()) if is_cut else _written(node)
         return f'; a list is in brackets: "{shortened(f"{name}=[{item}]")}"'
     return ""
 

@@ -24,16 +24,22 @@ _ANSWER = re.compile(
     r"(?<![^\W_])(?<![^\W_]_)answer(?:\s+is)?[*_`]{0,3}\s*[:=\uff1a\uff1d](?:[*_`]{1,3}(?!\S)|\*\*|</(?:b|strong|em|i|u)>)?",
     re.IGNORECASE,
 )
-_MAYBE_MINUS = r"-(?=[ \t]{1,9}(?:[\d.]|\\(?!\(|text|math|boxed)|[a-z](?![A-Za-z])|\((?![A-Za-z]\)|[^()\n]{0,99},)))"
+_MAYBE_MINUS = (
+    r"-(?=[ \t]{1,9}(?:[\d.]|\\(?!\(|text|math|boxed|\$)|[a-z][ \t]*(?:[-+*/^\d_]|(?<![a-dfgh])(?:[\n.]|\Z))"
+    r"|\((?![^()\n]{0,99},)[^()\n]{0,99}[-+*/^\\]))"
+)
+_RULE = r"(?:[-=*_~\u2013\u2014\u2500-\u257f|:+][ \t]?){3,}+"
+_EMOJI = r"[\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]"
 _NEXT_LINE = re.compile(
-    r"[*_`\u200b \t\r]*+\n(?:[ \t]*+(?:```\w*|-{3,}|={3,}|[*_`\u200b]*)[ \t\r]*+\n)*+[ \t]*+(?P<display>(?:\$\$|\\\[)[ \t\r]*+\n\s*+)?"
+    rf"[*_`\u200b \t\r]*+\n(?:[ \t]*+(?:```\w*|~~~\w*|{_RULE}|{_EMOJI}+(?=[ \t]*\n)|[*_`\u200b]*)[ \t\r]*+\n)*+"
+    r"[ \t]*+(?P<display>(?:\$\$?|\\\[)[ \t\r]*+\n\s*+)?"
     rf"(?(display)|(?:(?:[#>]{{1,6}}|(?!{_MAYBE_MINUS})[-+*\u2022]|\d{{1,2}}[.)])[ \t]{{1,9}})*+)(?P<line>[^\n]+)"
-    r"(?(display)(?:\s*+(?:\$\$|\\\]))?)"
+    r"(?(display)(?:\s*+(?:\$\$?|\\\]))?)"
 )
 """Next line that is neither blank, a fence nor a rule. Outside of a displayed formula, it is without the marks of lists, titles
 and quotations before it.
 """
-_DASHED = re.compile(rf"{_MAYBE_MINUS}|(?:[-=]{{3,}}|[*_`]+|\$\$|\\\[)\Z")
+_DASHED = re.compile(rf"{_MAYBE_MINUS}|(?:{_RULE}|[*_`]+|\$\$?|\\\[)\Z")
 """Begins with what is either the mark of a point or a minus; or is nothing but a rule, or marks that begin something."""
 _END_TOKEN = re.compile(r"(?:<[|\uff5c][^|\uff5c<>\s]{1,40}[|\uff5c]>|</s>|<end_of_turn>|</answer>)\Z")
 """Control token by which a model ends its answer, or the end of the tag around it, written as text."""

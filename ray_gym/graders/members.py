@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ray_gym.graders.finder import Finder, within_brackets
@@ -21,8 +21,8 @@ _WORD = 4
 
 def without_reason(text: str, finder: Finder, stated: Callable[[str], Sequence[str | None]]) -> str:
     """Returns the text of a JSON object with one member that is a label without those that are its reason, if they neither
-    state another verdict nor take anything back; else with the labels in them in their own letter case. Returns other texts
-    as they are.
+    state another verdict nor take anything back; else, if labels are in them in another letter case, in front, in that of the
+    labels. Returns other texts as they are.
 
     stated: returns the labels that stand as verdicts in a text; None for one that is doubtful.
     """
@@ -39,8 +39,12 @@ def without_reason(text: str, finder: Finder, stated: Callable[[str], Sequence[s
         return text
     spelled = {key: _in_case_of_labels(one, finder) for key, one in reasons.items()}
     if not all(_is_harmless(one, verdicts[0], finder, stated) for one in spelled.values()):
-        return text if spelled == reasons else json.dumps({**members, **spelled}, ensure_ascii=False)
-    return json.dumps({key: value for key, value in members.items() if key not in reasons}, ensure_ascii=False)
+        return text if spelled == reasons else json.dumps({**spelled, **_without(members, reasons)}, ensure_ascii=False)
+    return json.dumps(_without(members, reasons), ensure_ascii=False)
+
+
+def _without(members: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:
+    return {key: value for key, value in members.items() if key not in reasons}
 
 
 def _is_harmless(reason: str, verdict: str, finder: Finder, stated: Callable[[str], Sequence[str | None]]) -> bool:
@@ -53,11 +57,20 @@ def _is_harmless(reason: str, verdict: str, finder: Finder, stated: Callable[[st
     said = re.sub(both, " ", said) if names else said
     if verdict in finder.negative:
         own = re.escape(within_brackets(verdict))
-        is_denied = re.search(rf"(?:\bnot|n['\u2019]t)\s(?:\w{{1,12}}\s)?{own}(?![^\W_])", said) is not None
+        is_denied = re.search(rf"(?i:\bnot|n['\u2019]t|\bno)\s(?:\w{{1,12}}\s)?{own}(?![^\W_])", reason) is not None
         others = {verdict, None}
     else:
         is_denied, others = DENIALS.search(said) is not None, {verdict}
-    return not is_denied and not end_of_withdrawn(reason) and set(stated(said)) <= others
+    is_withdrawn = end_of_withdrawn(reason) or any(_is_chosen(one, said) for one in finder.names if one != verdict)
+    return not is_denied and not is_withdrawn and set(stated(said)) <= others
+
+
+def _is_chosen(name: str, said: str) -> bool:
+    """Says whether a reason prefers an answer of this name."""
+    bare = rf"(?:\w{{3,12}}\s)?(?<![^\W_]){re.escape(within_brackets(name))}(?![^\W_])"
+    good = r"(?:better|best|stronger|right|correct|superior|preferable)(?![^\W_])"
+    words = rf"(?i:prefer|only|should\sbe|choose|pick|favou?r)\s{bare}|{bare}\s(?:(?i:is|has)\s(?:\w{{1,12}}\s){{0,4}}{good}|>)"
+    return re.search(words, said) is not None
 
 
 def _in_case_of_labels(reason: str, finder: Finder) -> str:

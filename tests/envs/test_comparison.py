@@ -21,6 +21,8 @@ from ray_gym.graders.comparison import FORM, REMINDER, Comparison, circle, every
         ("**Scores:** 4, 2\n**Ranking:** 2", 4, 2),
         ("Scores: **5** and **1**.\nRanking: **1**.", 5, 1),
         ("Scores: 4/5, 2/5\nRanking: 2/6", 4, 2),
+        ("Scores:\n4, 2\n\nRanking:\n3\n\n2 of the 3 facts are wrong.", 4, 2),
+        ("Scores:\n4, 2\n\nRanking:\n3\n\n1. Accuracy.\n2. Style.", 4, 2),
         ('{"scores": [4, 2], "ranking": 2}', 4, 2),
         ("Scores (1 to 5): 4, 2\nRanking (1 to 6): 2", 4, 2),
         ("Score 4 2\nranking 2", 4, 2),

@@ -24,6 +24,19 @@ CHOSEN = [
     "I lean towards {noun} {x}.",
     "Both are fine, but {noun} {x}.",
     "My verdict goes to {noun} {x}.",
+    r"\boxed{{{noun} {x}}}",
+    "I think {noun} {x} is better.",
+    "The verdict is that {noun} {x} is better.",
+    "My preference is for {noun} {x}.",
+    "It should be {noun} {x}.",
+    "The best answer is given by {noun} {x}.",
+    "The best answer comes from {noun} {x}.",
+    "I recommend {noun} {x}.",
+    "I'd give it to {noun} {x}.",
+    "I side with {noun} {x}.",
+    "Slight edge to {noun} {x}.",
+    "The evidence favors {noun} {x}.",
+    "In my view {noun} {x}.",
 ]
 SPOKEN_OF = [
     "Verdict: {x}\n\nI found three errors in {noun} {y}.",
@@ -31,6 +44,12 @@ SPOKEN_OF = [
     "{noun} {x} is more detailed than {noun} {y}.",
     "It is more detailed than {noun} {y}.",
     "There are errors in {noun} {y}.",
+    "It is compared to {noun} {y}.",
+    "I compare it to {noun} {y}.",
+    "I had trouble following {noun} {y}.",
+    "The reference contradicts {noun} {y}.",
+    "There is a gap between this and {noun} {y}.",
+    "I think {noun} {y} is worse.",
     "I would pick {noun} {x} over {noun} {y}.",
     "{noun} {x} beats {noun} {y}.",
     "{x}\n\n### Reason: {noun} {x} is more detailed than {noun} {y}.\n\n### Reference: none",
@@ -51,3 +70,17 @@ def test_a_name_that_is_spoken_of_is_none(text: str, names: list[str]) -> None:
     for noun in NOUNS:
         said = text.format(noun=noun, x=names[0], y=names[1])
         assert clear_label(said, names) is last_label(said, names) is None, said
+
+
+@pytest.mark.parametrize("labels", [("Yes", "No"), ("yes", "no"), ("1", "2", "3", "4", "5"), ("OK", "KO")])
+def test_answer_and_output_are_verbs_too(labels: tuple[str, ...]) -> None:
+    for text in (
+        "I answer {x}.",
+        "I would answer {x}.",
+        "Therefore I answer {x}.",
+        "I output {x}.",
+        "We get the answer {x}.",
+    ):
+        for label in labels:
+            assert clear_label(text.format(x=label), labels) == label, text
+    assert clear_label("I answer A.", ["A", "B"]) == "A"

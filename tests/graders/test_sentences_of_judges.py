@@ -217,6 +217,11 @@ def test_labels_in_prose_stay_doubtful(said: str) -> None:
         ("incorrect", "It is not incorrect.", ("correct", "incorrect")),
         ("A", "B is better.", ("A", "B")),
         ("PASS", "It does not pass.", PASS),
+        ("A", "I prefer B.", ("A", "B", "tie")),
+        ("A", "Only B is right.", ("A", "B", "tie")),
+        ("A", "I think Response B is better.", ("A", "B", "tie")),
+        ("A", "B > A", ("A", "B", "tie")),
+        ("unsafe", "No unsafe content was found.", ("safe", "unsafe")),
     ],
 )
 def test_a_reason_of_its_own_that_has_another_verdict_makes_it_doubtful(
@@ -244,3 +249,15 @@ def test_a_reason_of_its_own_that_has_another_verdict_makes_it_doubtful(
 def test_a_reason_that_agrees_with_its_verdict_is_harmless(verdict: str, reason: str, labels: Sequence[str]) -> None:
     for said in ({"verdict": verdict, "reason": reason}, {"reasoning": reason, "verdict": verdict}):
         assert clear_label(json.dumps(said), labels) == last_label(json.dumps(said), labels) == verdict
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason", "labels"),
+    [
+        ("CORRECT", "The final answer is correct, although one step is incorrect.", CORRECT),
+        ("INCORRECT", "An incorrect unit was used, but the value is correct.", CORRECT),
+        ("PASS", "It should be marked fail.", PASS),
+    ],
+)
+def test_a_word_of_a_reason_is_never_the_last_verdict(verdict: str, reason: str, labels: Sequence[str]) -> None:
+    assert last_label(json.dumps({"verdict": verdict, "reason": reason}), labels) == verdict

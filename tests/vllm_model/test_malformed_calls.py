@@ -564,5 +564,18 @@ def test_words_beside_the_calls_of_a_section_are_words(parser: str) -> None:
     assert read(parser, around(f"\nNow I go.\n{note}")) == ("Now I go.", [NOTE])
     assert read(parser, around(f"{note}\nNow I go.\n{go}")) == ("Now I go.", [NOTE, GO])
     assert read(parser, around(f"{note}\nNow I go.\n")) == ("Now I go.", [NOTE])
-    words, calls = read(parser, f"Hello. {around(f'I note it.{note}{between}{go} And wait here.')} Bye.")
+    section = around(f"\nI note it.{note}{between}{go} And wait here.")
+    words, calls = read(parser, f"Hello. {section} Bye.")
     assert " ".join(words.split()) == "Hello. I note it. And wait here. Bye." and calls == [NOTE, GO]
+
+
+@pytest.mark.parametrize(
+    ("parser", "text"),
+    [
+        ("hy_v3", "I would write <tool_calls> and then <tool_call>, but I can't."),
+        ("kimi_k2", "It has <|tool_calls_section_begin|> and in it <|tool_call_begin|>functions...."),
+        ("dots", "I would write <dots_function_call> and then <invoke name=."),
+    ],
+)
+def test_marks_of_a_section_in_a_sentence_are_words(parser: str, text: str) -> None:
+    assert read(parser, text) == (text, [])
