@@ -24,9 +24,8 @@ def main() -> None:
     except KeyboardInterrupt:
         _end("interrupted", 1)
     except Exception as error:
-        if (
-            told := _hiding(first) or _hiding(str(Path.cwd()))
-        ) is None:  # an import looks there last, also for a part of a package
+        told = _hiding(first) or _hiding(str(Path.cwd()))  # an import looks there last, also for a part of a package
+        if told is None:
             raise
         _end(f"{told} ({type(error).__name__}: {error})", 2)
 
