@@ -15,7 +15,7 @@ _MARK = re.compile(_LETTER)
 _STYLED_WHOLE = re.compile(rf"{_STYLE}\(([A-J])\){_GAP}*([^{{}}\s\\][^{{}}]*)\}}")
 """Option that is in one style with its text."""
 _CHOICE = re.compile(rf"(?:{_LETTER}|([A-J])(?![A-Za-z]))[\s~:]*(.*)", re.DOTALL)
-_ONE_TEXT = re.compile(r"\\text\s?\{([^{}]*)\}")
+_ONE_TEXT = re.compile(rf"{_STYLE}([^{{}}]*)\}}")
 _SPACE = re.compile(r"\\(?:q?quad|enspace|thinspace|newline|hspace\*?\s?\{[^{}]*\})(?![A-Za-z])|\\\\|\\[ ,;:!]|[~$]")
 _REASON = re.compile(r"[\s,;]+(?:because|since)\b.*", re.DOTALL)
 _FEWEST = 3

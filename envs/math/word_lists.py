@@ -7,40 +7,53 @@ import re
 _STYLE = re.compile(r"\\(?:text(?:bf|it|rm|sf)?|mathrm|mathbf)\s?\{([^{}]*)\}")
 _AROUND = re.compile(r"\\\{(.*)\\\}")
 _BETWEEN = re.compile(r"\s*(?:,\s*and\b|,|;|\band\b)\s*")
-_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '\u2019.-]){0,40}")
-_LETTERS = re.compile(r"[A-Z](?<![TFYN])")
-"""Letter of an option, and not for true or false, or yes or no."""
-_ORDERED = re.compile(
-    r"\b(?:orders?|match\w*|rank\w*|arrange\w*|sort\w*|list\w*|put|respective\w*|each|first|last|least|(?:a|de)scending|(?:in|de)creasing)\b",
+_WORD = re.compile(r"\(?([A-Za-z]|[IVXivx]{1,4})\)|([^\W\d_](?:[^\W\d_]|[ '\u2019.-]){0,40})")
+_OPTION = re.compile(r"[a-z]|[ivx]{1,4}")
+_JUDGED = ({"t", "f"}, {"y", "n"})
+"""Letters for true and false, and for yes and no."""
+_ASKS_FOR_ORDER = re.compile(
+    r"(?<!any\s)(?<!alphabetical\s)\border(?:ed)?\b(?!\s(?:to\b|do(?:es)?\b|is\s(?:not|un)|of\soperations))"
+    r"|\b(?:rank|arrange|sort|respectively)\b|\bmatch\s(?:each|every|them)\b|(?-i:(?:\A|[.:]\s{1,3})Match)\b"
+    r"|\b(?:from|the)\s\w{2,9}est\sto\b",
     re.IGNORECASE,
 )
-"""Words of a question with which the places of a list's items may be a part of the answer."""
-_SYMBOL = 2
-"""Most letters of what may be a symbol, as of a gene: `Aa` is no `aa`."""
+"""Words of a question with which the places of a list's letters are a part of the answer."""
 _SPACE = re.compile(r"\\(?:q?quad(?![A-Za-z])|[ ,;:!])|[~$]")
+_GENES = re.compile(r"([a-z])\1", re.IGNORECASE)
 
 
 def are_same_lists(expected: str, answer: str, question: str) -> bool:
-    """Says whether two bare expressions are the same words, two or more, of which one has a style of text. Letters of options
-    are in any order unless the question may ask for one, as in `Match ...`; other words, which may be one for each part of
-    the question, are in the same.
+    """Says whether two bare expressions are the same words, two or more, of which one has a style of text. Letters and Roman
+    numbers of options are in any order unless the question asks for one, as in `Match each ...`; other words, which may be
+    one for each part of the question, are in the same.
     """
     if not _STYLE.search(expected) and not _STYLE.search(answer):
         return False  # they may be products of variables
     wanted, given = _words(expected), _words(answer)
     if wanted is None or given is None:
         return False
-    are_options = all(map(_LETTERS.fullmatch, wanted)) and len(set(wanted)) == len(wanted)
-    if are_options and not _ORDERED.search(question):
-        return sorted(wanted) == sorted(given)
-    return wanted == given
+    return (
+        sorted(wanted) == sorted(given)
+        if _are_options(wanted) and not _ASKS_FOR_ORDER.search(question)
+        else wanted == given
+    )
+
+
+def _are_options(words: list[str]) -> bool:
+    """Says whether the words of a list are letters or numbers of options, and not of true and false for each of several."""
+    marks = {word.casefold() for word in words}
+    return all(map(_OPTION.fullmatch, marks)) and len(marks) == len(words) and not any(marks <= one for one in _JUDGED)
 
 
 def _words(text: str) -> list[str] | None:
-    """Returns the words of a list; None if it is something else, or a single word. Letter case counts in symbols alone."""
+    """Returns the words of a list; None if it is something else, or a single word. Letter case counts in genes (`Aa`), and
+    where words differ by it alone.
+    """
     plain = " ".join(_SPACE.sub(" ", _STYLE.sub(r"\1", text)).split())
     inside = _AROUND.fullmatch(plain)
     parts = _BETWEEN.split(inside[1].strip() if inside else plain)
-    words = [part.rstrip(".") for part in parts if _WORD.fullmatch(part)]
-    folded = [word.casefold() if len(word) > _SYMBOL else word for word in words]
-    return folded if len(folded) == len(parts) > 1 else None
+    found = [word for part in parts if (word := _WORD.fullmatch(part)) is not None]
+    words = [(word[1] or word[2]).rstrip(".") for word in found]
+    folded = [word if _GENES.fullmatch(word) else word.casefold() for word in words]
+    differ_by_case = len(set(folded)) < len(set(words))
+    return None if not len(words) == len(parts) > 1 else words if differ_by_case else folded

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ray_gym.envs.math.doubted import is_doubted
 from ray_gym.envs.math.scripts import EAST_ASIAN, LETTER
 from ray_gym.graders import folded
 from ray_gym.graders.replaced import is_own
@@ -31,30 +32,6 @@ _TEXT = re.compile(r"\\text\{([^{}]*)\}")
 _ANNOUNCED = re.compile(
     r"(?i:(?<![^\W_])(?:answer|correct\s(?:option|choice))(?:\s+is\b[*_`]{0,3}:?|[*_`]{0,3}\s?[:\uff1a]))[\s*_`\"]{0,9}([^\n]{1,80}?)[\s*_`\".]{0,9}\Z"
 )
-_SOMEONE = (
-    r"(?:\b(?:he|she|(?:class)?mate|student|friend|brother|sister|mother|father|colleague|teacher|user|assistant|model|book"
-    r"|someone|everyone)|(?-i:\b(?!(?:The|This|That|It)\b)[A-Z][A-Za-z]+))"
-)
-_ASIDE = (
-    r",\s(?:however|of\scourse|in\s(?:my|good|all)\s\w{1,12}|in\s(?:fact|general)|I\s(?:think|believe|fear)|honestly"
-    r"|strictly\sspeaking),"
-)
-_DENIED = (  # up to the end of its clause
-    rf"(?:\s(?:so|therefore|thus|then|hence)\b)?(?:{_ASIDE}|(?!\b(?:so|and|thus|hence|therefore|but|then|which|meaning|implying|follows)\b)"
-    r"[^,.!?:;\n]){0,60}"
-)
-"""Words behind a `not` that it governs."""
-_DOUBTED = re.compile(
-    r"(?:\b(?:whether|if|maybe|perhaps|possibly|(?:some|many|others|people|they|students)\s(?:\w+\s)?(?:say|think|claim|believe)|doubt|false|wrong|unclear|unsure|unlikely)|\b(?:not|un)\s?(?:sure|certain|clear|say)"
-    r"|(?:n['\u2019]t|\bcannot|\bnever|\bwrong to)\s(?:\w+\s){0,2}?(?:say|sure|certain|know|think|believe))"
-    r"(?:\s(?:if|that|whether))?(?:\s(?:the|my|this|your|final|correct|right)){0,3}\s*\Z"
-    rf"|\b(?:least\s\w+|second\s\w+|alternative|worst)\s*\Z|{_SOMEONE}\ssays(?:\sthat)?\sthe\s*\Z"
-    r"|(?:n['\u2019]t|\b(?:not|cannot|never|nobody|nothing|incorrect|impossible|reject\w*|refus\w+|den(?:y|ies|ied)|disput\w+))"
-    rf"\b(?!\s(?:hard|difficult|surprising|only)\b){_DENIED}\b(?:that|say|claim|conclude)"
-    r"(?:\s(?:the|my|this|your|final|correct|right)){0,3}\s*\Z",
-    re.IGNORECASE,
-)
-"""Words before `answer is` that doubt or deny it."""
 _MOST = 200
 """Number of characters at the end of an answer in which announced words are looked for."""
 _ONLY_TEXT = re.compile(r"(?:\\text\{[^{}]*\}|[\d\s,])*")
@@ -94,7 +71,7 @@ def announced_end(answer: str) -> str | None:
     """
     end = answer[-_MOST:]
     found = _ANNOUNCED.search(end)
-    if found is None or _DOUBTED.search(end[: found.start()]) or not is_own(end, found.start()):
+    if found is None or is_doubted(end[: found.start()]) or not is_own(end, found.start()):
         return None
     return found[1]
 

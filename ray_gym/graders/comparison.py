@@ -65,9 +65,11 @@ _REMARK = re.compile(r"(?<=\d) \([A-Za-z ,]{1,40}\)(?= ?[,;]| and |[ ]*$)", re.M
 _BELOW = r"[ \t*_:]{0,9}\n\s{0,9}"
 _TWO_SCORES = r"(?:[^\w\n#]|#(?!\d)){0,9}\d(?:/5)?[ \t*_,;|&]{1,9}(?:and[ \t]{1,9})?\d(?:/5)?[^\w\n]{0,9}$"
 _RANK_END = r"(?:[ \t]\([^()\n]{1,60}\))?[^\w\n]{0,9}$"
-_NEXT_ITEM = r"\n\s{0,9}[^\w\n]{0,9}"
-_ONE_RANK = rf"(?:[^\w\n#]|#(?!\d)){{0,9}}(?:[03-9]{_RANK_END}|1{_RANK_END}(?!{_NEXT_ITEM}2(?!\d))|2{_RANK_END}(?!{_NEXT_ITEM}1(?!\d)))"
-"""A ranking alone on its line, and no list of the two answers in their order."""
+_NEXT_RANK = (
+    rf"\n\s{{0,9}}[^\w\n]{{0,9}}\d(?:[^\w\n]{{1,5}}(?:response|answer|assistant)?[^\w\n]{{0,3}}[12AB]?)?{_RANK_END}"
+)
+_ONE_RANK = rf"(?:[^\w\n#]|#(?!\d)){{0,9}}\d{_RANK_END}(?!{_NEXT_RANK})"
+"""A ranking alone on its line, and no list: the next line is no other one, perhaps with the answer that has it."""
 _TITLE = re.compile(
     rf"^[ \t*_#]{{0,9}}((?:individual )?scores(?={_BELOW}{_TWO_SCORES})"
     rf"|ranking(?: score)?(?={_BELOW}{_ONE_RANK})){_BELOW}",

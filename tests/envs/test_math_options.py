@@ -167,7 +167,15 @@ def test_an_option_that_is_denied_before_it_is_none(before: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", [r"\textbf{(%s)}\ \text{%s}", r"(%s) \text{%s}", r"%s) $\text{%s}$", r"\text{(%s) }\text{ %s }"]
+    "option",
+    [
+        r"\textbf{(%s)}\ \text{%s}",
+        r"$\mathrm{(%s)}\ \mathrm{%s}$",
+        r"\textbf{(%s)}\ \textbf{%s}",
+        r"(%s) \text{%s}",
+        r"%s) $\text{%s}$",
+        r"\text{(%s) }\text{ %s }",
+    ],
 )
 @pytest.mark.parametrize("expected", [r"\textbf{(A)}\ \text{even}", r"\text{even}", "even", "A"])
 def test_options_that_are_words_in_a_style_are_read(option: str, expected: str) -> None:

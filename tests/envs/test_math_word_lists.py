@@ -17,6 +17,17 @@ SAME = [
     ("Amy, Bob", r"\text{Amy}, \text{Bob}"),
     (r"\text{East, North}", "East, North"),
     ("A,B,C", r"\{\text{A}, \text{B}, \text{C}\}"),
+    ("no, yes", r"\text{No, Yes}"),
+    ("NO, YES", r"\text{No, Yes}"),
+    (r"\text{no and yes}", "No, Yes"),
+    ("no, no", r"\text{No, No}"),
+    ("a, c", r"\text{A, C}"),
+    ("A, C", r"\text{c and a}"),
+    ("A, C", r"\text{(C), (A)}"),
+    ("A,C,F", r"\text{A, F, C}"),
+    ("I, III", r"\text{III, I}"),
+    ("II,III", r"\text{III and II}"),
+    ("(i), (iv)", r"\text{(i) and (iv)}"),
 ]
 OTHER = [
     ("A,B,C", r"\text{A, B}"),
@@ -37,6 +48,10 @@ def test_the_words_of_a_list_are_compared(expected: str, answer: str, reward: in
 
 
 IN_ORDER = [
+    ("C, A", r"\text{A, C}", "Match the equations with the graphs."),
+    ("C, A", r"\text{A, C}", "Rank them from heaviest to lightest."),
+    ("C, A", r"\text{A, C}", "Which are the greatest and the least, respectively?"),
+    ("II, I", r"\text{I, II}", "Order the steps."),
     (r"\text{True, False, True}", r"\text{False, True, True}", "Decide for each whether it is true or false."),
     (r"\text{Yes, No}", r"\text{No, Yes}", "Is 2 even? Is 3 even?"),
     ("T, F", r"\text{F, T}", "Is 2 even? Is 3 even?"),
@@ -55,7 +70,28 @@ def test_their_order_counts_unless_they_are_options(expected: str, other: str, q
     assert verify_answer(expected, rf"\boxed{{{other}}}", question)[0] == 0
 
 
-def test_letter_case_counts_in_symbols() -> None:
+@pytest.mark.parametrize(
+    "question",
+    [
+        "At least one of these is correct. Which?",
+        "List all correct options.",
+        "Each of the following is a statement. Which are true?",
+        "In the first figure, which triangles are right?",
+        "Choose all the increasing functions.",
+        "Enter the letters of the correct options, separated by commas, in any order.",
+        "Enter the list of letters, for example: A, B. The order does not matter.",
+        "Put a tick beside each prime. In order to win, which may be chosen?",
+        "Which figures match the description?",
+        "Which are true? Answer in alphabetical order.",
+    ],
+)
+def test_the_letters_of_options_are_in_any_order(question: str) -> None:
+    for expected, box in (("A,C", r"\text{C, A}"), ("A,C,F", r"\text{F, A, C}"), (r"\text{I and III}", "III, I")):
+        assert verify_answer(expected, rf"\boxed{{{box}}}", question)[0] == 1
+
+
+def test_letter_case_counts_in_genes() -> None:
     assert verify_answer("AA, Aa", r"\boxed{\text{aa, Aa}}", "Which genotypes?")[0] == 0
     assert verify_answer("AA, Aa", r"\boxed{\text{AA, Aa}}", "Which genotypes?")[0] == 1
+    assert verify_answer("X, x", r"\boxed{\text{x, X}}", "In what order?")[0] == 0
     assert verify_answer("East, North", r"\boxed{\text{east, north}}")[0] == 1

@@ -173,6 +173,15 @@ def test_a_denial_before_announced_words_has_to_govern_them(answer: str, reward:
         "It cannot be prime, and we see",
         "The theorem says",
         "Step 3 says",
+        "The model says",
+        "AM-GM says",
+        "Because 4 is not prime we conclude",
+        "Since 4 is not prime we can say",
+        "It is not prime - we conclude",
+        "There is no doubt",
+        "Nobody doubts",
+        "I do not doubt",
+        "Since 4 is not prime this means",
     ],
 )
 def test_a_denial_in_the_reason_before_an_answer_does_not_govern_it(reason: str) -> None:
@@ -191,7 +200,13 @@ def test_a_denial_in_the_reason_before_an_answer_does_not_govern_it(reason: str)
         "I could not therefore say",
         "Bob says",
         "My brother says",
-        "The book says",
+        "I do not, for one, believe",
+        "It is not, as some say, true",
+        "This does not, by itself, show",
+        "I cannot see how it follows",
+        "It is not correct, therefore, to say",
+        "It is by no means clear",
+        "I doubt",
     ],
 )
 def test_a_denial_that_governs_an_answer_and_that_of_another_are_none(denial: str) -> None:
