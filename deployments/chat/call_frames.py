@@ -64,15 +64,16 @@ def _between(begin: str, end: str, **settings: Any) -> Frame:
     """Returns the frame between two marks (see `Between`)."""
     is_name_alone = rf"(?=\s*[A-Za-z_][\w.-]*\s*{re.escape(end)})"
     inner = settings.get("inner")
-    has_words = _words_before(re.escape(inner.begin)) if inner else NEVER
+    has_words = _words_before(re.escape(inner.begin), re.escape(inner.end)) if inner else NEVER
     return Frame(rf"{_once_or_more(begin)}(?:{CALL_LIKE}|{is_name_alone}|{has_words})", Between(begin, end, **settings))
 
 
-def _words_before(call: str) -> str:
-    """Returns the regular expression of what follows the beginning of a frame in which words on lines of their own are before
-    the first call, whose beginning is the regular expression `call`.
+def _words_before(call: str, end: str) -> str:
+    """Returns the regular expression of what follows the beginning of a frame in which words are before the first call: on
+    lines of their own, or before a call that is ended. `call`, `end`: regular expressions of a call's beginning and end.
     """
-    return rf"(?=[ \t]*\n[^<>|{{}}\[\]()]{{1,400}}(?:{call}))"
+    before = rf"[^<>|{{}}\[\]()]{{1,400}}(?:{call})"
+    return rf"(?=[ \t\r]*\n{before}|{before}[\s\S]{{1,4000}}?(?:{end}))"
 
 
 def _once_or_more(begin: str) -> str:
@@ -230,7 +231,8 @@ _JSON_LIST_OF_XLAM = Frame(
     not_behind=("[", ",", '":'),
 )
 _HUNYUAN = Frame(
-    rf"<tool_calls(?::[^\s<>]+)?>(?:{CALL_LIKE}|{_words_before('<tool_call[:>]')})", Suffixed("<tool_calls", _hunyuan)
+    rf"<tool_calls(?::[^\s<>]+)?>(?:{CALL_LIKE}|{_words_before('<tool_call[:>]', '</tool_call[:>]')})",
+    Suffixed("<tool_calls", _hunyuan),
 )
 _IFM_CALL = replace(_calls_of(_argument_tags("ifm|")), to_json=r"\s*")
 _PLAMO_CALL = Between(
@@ -331,7 +333,7 @@ _OPENED: dict[str, tuple[Frame, ...]] = {
     "dots": (_tagged("dots_function_call", to_json=r"\s*", inner=_INVOKE, spell=_INVOKE.spell),),
     "minimax_m3": (
         Frame(
-            rf"{_MINIMAX}<tool_call>(?:(?=\s*(?:{_MINIMAX}|[<{{]|\Z))|{_words_before(f'{_MINIMAX}<invoke')})",
+            rf"{_MINIMAX}<tool_call>(?:(?=\s*(?:{_MINIMAX}|[<{{]|\Z))|{_words_before(f'{_MINIMAX}<invoke', f'{_MINIMAX}</invoke')})",
             Between(
                 "]<]minimax[>[<tool_call>",
                 "]<]minimax[>[</tool_call>",

@@ -24,7 +24,8 @@ def main() -> None:
     except KeyboardInterrupt:
         _end("interrupted", 1)
     except Exception as error:
-        told = _hiding(first) or _hiding(str(Path.cwd()))  # an import looks there last, also for a part of a package
+        # An import looks in the working folder last, also for a part of a package.
+        told = _hiding(first) or _hiding(str(Path.cwd()))
         if told is None:
             raise
         _end(f"{told} ({type(error).__name__}: {error})", 2)
@@ -38,7 +39,11 @@ def _hiding(first: str) -> str | None:
     sys.path[:] = [path for path in sys.path if Path(path).absolute() != folder]
     for name, module in list(sys.modules.items()):
         file = Path(getattr(module, "__file__", None) or "/")
-        if name.partition(".")[0] != "ray_gym" and folder in file.parents and not _is_installed(file, folder):
+        if (
+            name.partition(".")[0] not in ("__main__", "ray_gym")
+            and folder in file.parents
+            and not _is_installed(file, folder)
+        ):
             del sys.modules[name]
     from ray_gym.errors import UserError
     from ray_gym.hosting.import_paths import refuse_hidden_modules

@@ -28,7 +28,7 @@ def remedy(name: str, value: str, line: str) -> str:
         return ""
     try:
         node = yaml.compose(value, Loader=yaml.SafeLoader)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return ""
     field = line.partition(": ")[0]
     inside = field.removeprefix(f"{name}.").split(".") if field.startswith(f"{name}.") else []

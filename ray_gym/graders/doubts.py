@@ -156,7 +156,7 @@ class Doubts:
             return False
         if label in self._finder.positive and is_qualified(self._said, end):
             return False
-        if self._is_alone(start, end) or states_a_verdict(self._said, *around, is_name=label in self._finder.names):
+        if self._is_alone(start, end) or states_a_verdict(self._said, *around):
             return True
         is_spelled = spelled_before(self._said, around[0], start, is_negative=is_negative) is not None
         return is_spelled and _WORDS.search(self._said, end, around[-1]) is None

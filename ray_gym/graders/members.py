@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ray_gym.graders.finder import Finder, within_brackets
@@ -17,6 +17,9 @@ _REASONS = re.compile(
 )
 _WORD = 4
 """Least number of letters of a label that may be in another letter case in a reason; `no` is a word there."""
+_BUT = re.compile(r"\b(?:but|(?:al)?though|while|whereas|however|yet)\b", re.IGNORECASE)
+_BEST = r"(?:better|best|stronger|superior|preferable|right|correct)(?![^\W_]|\sas\swell|\stoo\b)"
+_DEGREE = r"(?:clearly|much|far|slightly|overall|the|a|significantly|simply|still|definitely|marginally|somewhat)"
 
 
 def without_reason(text: str, finder: Finder, stated: Callable[[str], Sequence[str | None]]) -> str:
@@ -49,28 +52,50 @@ def _without(members: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str
 
 def _is_harmless(reason: str, verdict: str, finder: Finder, stated: Callable[[str], Sequence[str | None]]) -> bool:
     """Says whether a reason neither denies its verdict nor states another, nor takes one back. Of a negative verdict, what
-    denies another label is the reason.
+    denies another label is the reason; of a positive one, what denies a negative label is.
     """
-    names = "|".join(re.escape(within_brackets(name)) for name in finder.names)
-    both = rf"(?<![^\W_])(?:{names})\s(?:and|or|nor|&)\s(?:\w{{1,12}}\s)?(?:{names})(?![^\W_])"
+    if end_of_withdrawn(reason):
+        return False
     said = PRAISE.sub(" ", reason)
-    said = re.sub(both, " ", said) if names else said
+    if finder.names:
+        is_chosen = any(_is_chosen(name, said) for name in finder.names if name != verdict)
+        return not is_chosen and set(stated(_without_subjects(said, finder))) <= {verdict, None}
     if verdict in finder.negative:
-        own = re.escape(within_brackets(verdict))
-        is_denied = re.search(rf"(?i:\bnot|n['\u2019]t|\bno)\s(?:\w{{1,12}}\s)?{own}(?![^\W_])", reason) is not None
-        others = {verdict, None}
-    else:
-        is_denied, others = DENIALS.search(said) is not None, {verdict}
-    is_withdrawn = end_of_withdrawn(reason) or any(_is_chosen(one, said) for one in finder.names if one != verdict)
-    return not is_denied and not is_withdrawn and set(stated(said)) <= others
+        return not _is_denied(verdict, reason) and set(stated(said)) <= {verdict, None}
+    said = re.sub(
+        rf"(?i:\bno\s(?!doubt)(?:\w{{1,12}}\s){{0,2}}|(?:\bnot|n['\u2019]t|\bwithout)\s(?:an?\s)?){_bare(finder.negative)}",
+        " ",
+        said,
+    )
+    return DENIALS.search(said) is None and set(stated(said)) <= {verdict}
+
+
+def _is_denied(label: str, reason: str) -> bool:
+    """Says whether a reason denies a label; `no` has to be right before it, and nothing may go on with `but`."""
+    has_not = re.search(rf"(?i:\bnot|n['\u2019]t)\s(?:\w{{1,12}}\s)?{_bare([label])}", reason)
+    has_no = _BUT.search(reason) is None and re.search(rf"(?i:\bno)\s{_bare([label])}", reason)
+    return bool(has_not or has_no)
 
 
 def _is_chosen(name: str, said: str) -> bool:
-    """Says whether a reason prefers an answer of this name."""
-    bare = rf"(?:\w{{3,12}}\s)?(?<![^\W_]){re.escape(within_brackets(name))}(?![^\W_])"
-    good = r"(?:better|best|stronger|right|correct|superior|preferable)(?![^\W_])"
-    words = rf"(?i:prefer|only|should\sbe|choose|pick|favou?r)\s{bare}|{bare}\s(?:(?i:is|has)\s(?:\w{{1,12}}\s){{0,4}}{good}|>)"
-    return re.search(words, said) is not None
+    """Says whether a reason prefers an answer of this name; with a `but`, it may only concede that it is right."""
+    bare = rf"(?:\w{{3,12}}\s)?{_bare([name])}"
+    preferred = rf"(?i:prefer|\bonly|choose|pick|favou?r)\s{bare}(?!['\u2019]s)|{bare}\s(?:>|(?i:should\sbe\s(?:preferred|chosen)))"
+    best = rf"{bare}\s(?i:is\s(?:{_DEGREE}\s){{0,2}}{_BEST})"
+    return re.search(preferred, said) is not None or (_BUT.search(said) is None and re.search(best, said) is not None)
+
+
+def _without_subjects(said: str, finder: Finder) -> str:
+    """Returns a reason in which the names that are spoken of, as in `B is wrong` and `A and B`, are left out."""
+    spoken_of = r"\s(?:[a-z]|>)|['\u2019]s\s|\s(?:and|or|nor|&)\s"
+    return re.sub(
+        rf"{_bare(finder.names)}(?={spoken_of})|\b(?:and|or|nor|&)\s(?:\w{{1,12}}\s)?{_bare(finder.names)}", "it", said
+    )
+
+
+def _bare(labels: Iterable[str]) -> str:
+    """Returns the regular expression of one of the labels, without brackets, as a whole word."""
+    return rf"(?<![^\W_])(?:{'|'.join(re.escape(within_brackets(label)) for label in labels) or '(?!)'})(?![\w-])"
 
 
 def _in_case_of_labels(reason: str, finder: Finder) -> str:

@@ -57,22 +57,35 @@ _LEAD = re.compile(
 """Ends the words that lead to a verdict: a colon or another sign, `is`, a noun such as `verdict`, `so`, or `I rate the answer`."""
 _NAME = re.compile(
     rf"(?i:(?:\b(?:the|my|our|final|best|better|correct|right|preferred|winning|chosen|overall)\s+){{0,3}}"
-    rf"(?<!\bI\s)(?<!\bwe\s)(?<!['\u2019]d\s)(?<!ll\s)(?<!ld\s)(?<!\bmust\s)(?<!\bcan\s)(?<!\bonly\s)"
     rf"\b(?:response|answer|output|solution|assistant|agent)\s+{MARKS}{{0,12}}\Z)"
 )
-"""Ends the words before the name of one of several answers, and is no verb: the winner is *Response* A, but not I answer A."""
+"""Ends the words before the name of one of several answers: the winner is *Response* A."""
+_AS_VERB = re.compile(
+    rf"(?i:\b(?:I|we)(?:['\u2019](?:d|ll)|\s+(?:would|should|will|must|can|have\s+to))?(?:\s+only)?\s+(?:answer|output)\s+{MARKS}{{0,12}}\Z)"
+)
 _STYLE = re.compile(r"\\[a-z]{4,7}\{")
+_SHORT = re.compile(r"\W*\w{1,3}\W*")
 _PREFERS = re.compile(
-    r"(?i:\b(?:prefer(?:s|red)?|favou?r(?:s|ed)?|ch(?:oose|ose|osen|ooses)|pick(?:s|ed)?|select(?:s|ed)?|recommend(?:s|ed)?"
-    r"|lean(?:s|ing)?\s+(?:towards?|to)|go(?:es|ing)?\s+(?:for|to|with)|sid(?:e|es|ed|ing)\s+with|belongs\s+to|in\s+favou?r\s+of"
-    r"|(?:vot(?:e|es|ed|ing)(?:\s+is)?|opt(?:s|ed)?|decided?|preference(?:\s+is)?)\s+(?:for|on)|(?:inclined|tend)\s+towards?|falls\s+on|(?:is|comes|came)\s+from|(?:given|provided|written)\s+by"
-    r"|(?:(?:give|gives|gave|award|awards)\s+it|win|edge|nod|vote|advantage|victory|preference)\s+to|advantage|edge"
-    r"|(?:have|had|want|like)\s+to|(?:would|should|must|has\s+to|have\s+to|can\s+only)\s+be|(?:(?:think|believe|say|conclude|find|feel)(?:\s+that)?|is\s+that)"
-    r"|clearly|definitely|certainly|obviously|all\s+in\s+all|on\s+balance|in\s+my\s+(?:view|opinion)|stronger)"
+    r"(?i:(?:\b(?:I|we)(?:['\u2019](?:d|ll|m)|\s+(?:do|would|will|must|am|have\s+to))?(?:\s+\w{1,12}(?<=ly))?"
+    r"\s+(?:prefer(?:red)?|favou?r(?:ed)?|cho(?:ose|se)|pick(?:ed)?|select(?:ed)?|recommend(?:ed)?|sid(?:e|ing)\s+with|opt(?:ed)?\s+for"
+    r"|lean(?:ing)?\s+(?:towards?|to)|go(?:ing)?\s+(?:for|with)|vot(?:e|ed|ing)\s+for|decided?\s+(?:for|on)|inclined\s+towards?|tend\s+towards?"
+    r"|(?:give|award)\s+it\s+to|get|got|obtain|reach|have|think(?:\s+that)?|believe(?:\s+that)?|say(?:\s+that)?|conclude(?:\s+that)?|find(?:\s+that)?|feel(?:\s+that)?)"
+    r"|\b(?:(?:choice|preference|verdict|vote|win|victory|point|nod|edge|advantage)\s+(?:is\s+for|goes\s+(?:to|for)|falls\s+on|belongs\s+to|is\s+that)"
+    r"|(?:slight|clear|small|narrow|slim)\s+(?:edge|advantage|preference)\s+(?:to|for)|(?:evidence|balance|comparison)\s+favou?rs|in\s+favou?r\s+of"
+    r"|(?:best|better|stronger|superior|right|correct|winning|preferred)\s+(?:\w{1,12}\s+){0,2}(?:is|comes|came|was)\s+(?:(?:given|provided|written)\s+by|from)"
+    r"|(?:would|should|must|has\s+to|can\s+only)\s+be|clearly|definitely|certainly|obviously|all\s+in\s+all|on\s+balance|in\s+my\s+(?:view|opinion)))"
     rf"\s+(?:the\s+)?{MARKS}{{0,12}}\Z)"
 )
 """Words with which the name of an answer is chosen."""
-_BESIDE = re.compile(r"(?i:(?<!,)\s(?:and|or|nor)\s+\Z)")
+_TENTATIVE = re.compile(
+    r"(?i:\b(?:initially|originally|at\s+first|almost|nearly|tempt\w*|hesita\w*|reluctant\w*|hard|difficult|was\s+inclined|might|may"
+    r"|could|unable|rather\s+than|instead\s+of)\b)"
+)
+"""Words with which it is chosen only in thought."""
+_BESIDE = re.compile(
+    rf"(?i:\b(?:(?:response|answer|output|solution|assistant|agent)\s+{MARKS}{{0,12}}\w{{1,2}}{MARKS}{{0,12}}|between\s[^.!?\n]{{1,60}})"
+    r"\s+(?:and|or|nor)\s+\Z)"
+)
 """Ends the words before a second name: Response A and Response B."""
 _ONE_WORD = re.compile(rf"{MARKS}{{0,12}}[{DASHES}]?{MARKS}{{0,4}}(?P<word>[^\W_]+)(?:{MARKS}|[{DASHES}]){{1,12}}\Z")
 _PREPOSITION = re.compile(
@@ -156,11 +169,9 @@ _WINDOW = 160
 """Largest number of characters that are looked at before a label, and behind it."""
 
 
-def states_a_verdict(said: str, first: int, start: int, end: int, last: int, *, is_name: bool = False) -> bool:
-    """Returns True if the label from `start` to `end` stands as a verdict in its sentence, from `first` to `last`. is_name:
-    True for the name of one of several answers.
-    """
-    return _is_led_to(said, first, start, is_name=is_name) and _is_followed(said, end, last)
+def states_a_verdict(said: str, first: int, start: int, end: int, last: int) -> bool:
+    """Returns True if the label from `start` to `end` stands as a verdict in its sentence, from `first` to `last`."""
+    return _is_led_to(said, first, start, end) and _is_followed(said, end, last)
 
 
 def spelled_before(said: str, first: int, start: int, *, is_negative: bool) -> int | None:
@@ -185,7 +196,7 @@ def is_ranked_below(said: str, start: int, end: int) -> bool:
     return below is not None or _BELOW_BEHIND.match(said, end) is not None
 
 
-def _is_led_to(said: str, first: int, start: int, *, is_name: bool) -> bool:
+def _is_led_to(said: str, first: int, start: int, end: int) -> bool:
     if _SUPPOSED.match(said, first) or (
         _UNDER.match(said, first) and _AFTER_COMMA.search(said, max(first, start - 16), start)
     ):
@@ -200,7 +211,8 @@ def _is_led_to(said: str, first: int, start: int, *, is_name: bool) -> bool:
         return False
     if _CLAIMED.search(said, begin, start) and not _OWN.search(said, begin, start):
         return False
-    if is_name and (named := _NAME.search(said, begin, start)):
+    named = _NAME.search(said, begin, start) if _SHORT.fullmatch(said, start, end) else None
+    if named and not _AS_VERB.search(said, begin, start):
         return _leads_to_name(said, begin, named.start())
     return _LEAD.search(said, begin, start) is not None
 
@@ -210,7 +222,8 @@ def _leads_to_name(said: str, begin: int, start: int) -> bool:
     if _BESIDE.search(said, begin, start):
         return False
     is_first = re.search(r"[^\W_]", _STYLE.sub("", said[begin:start])) is None
-    return is_first or any(words.search(said, begin, start) for words in (_LEAD, _PREFERS))
+    is_preferred = _PREFERS.search(said, begin, start) and not _TENTATIVE.search(said, begin, start)
+    return is_first or _LEAD.search(said, begin, start) is not None or bool(is_preferred)
 
 
 def _is_followed(said: str, end: int, last: int) -> bool:

@@ -37,6 +37,9 @@ CHOSEN = [
     "Slight edge to {noun} {x}.",
     "The evidence favors {noun} {x}.",
     "In my view {noun} {x}.",
+    "I compared both and {noun} {x} is better.",
+    "Both are fine and {noun} {x} wins.",
+    "I clearly prefer {noun} {x}.",
 ]
 SPOKEN_OF = [
     "Verdict: {x}\n\nI found three errors in {noun} {y}.",
@@ -50,6 +53,21 @@ SPOKEN_OF = [
     "The reference contradicts {noun} {y}.",
     "There is a gap between this and {noun} {y}.",
     "I think {noun} {y} is worse.",
+    "The error comes from {noun} {y}.",
+    "The quote is from {noun} {y}.",
+    "The code is written by {noun} {y}.",
+    "Initially I favored {noun} {y}.",
+    "I was inclined towards {noun} {y}.",
+    "I almost chose {noun} {y}.",
+    "It is tempting to pick {noun} {y}.",
+    "I hesitate to recommend {noun} {y}.",
+    "It was hard to choose {noun} {y}.",
+    "Side by side with {noun} {y}, it is better.",
+    "The reference sides with {noun} {y}.",
+    "The user picked {noun} {y}.",
+    "My colleague recommended {noun} {y}.",
+    "Length favors {noun} {y}.",
+    "Slight style edge to {noun} {y}.",
     "I would pick {noun} {x} over {noun} {y}.",
     "{noun} {x} beats {noun} {y}.",
     "{x}\n\n### Reason: {noun} {x} is more detailed than {noun} {y}.\n\n### Reference: none",
@@ -84,3 +102,32 @@ def test_answer_and_output_are_verbs_too(labels: tuple[str, ...]) -> None:
         for label in labels:
             assert clear_label(text.format(x=label), labels) == label, text
     assert clear_label("I answer A.", ["A", "B"]) == "A"
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "The student arrives at the answer {y}.",
+        "There are errors in Response {y}.",
+        "It is compared to answer {y}.",
+        "The program prints the output {y}.",
+        "The model arrives at the solution {y}.",
+        "The reference contradicts response {y}.",
+        "It ends with answer {y}.",
+        "The function returns output {y}.",
+        "The model should answer {y}.",
+    ],
+)
+@pytest.mark.parametrize(
+    ("title", "labels"),
+    [
+        ("Score", ["1", "2", "3", "4", "5"]),
+        ("Verdict", ["Yes", "No"]),
+        ("Verdict", ["yes", "no"]),
+        ("Winner", ["A", "B"]),
+    ],
+)
+def test_a_short_label_behind_a_noun_is_no_verdict(remark: str, title: str, labels: list[str]) -> None:
+    remark = remark.format(y=labels[-2])
+    assert last_label(f"{title}: {labels[-1]}\n\n{remark}", labels) in (labels[-1], None)
+    assert last_label(remark, labels) is None

@@ -222,6 +222,10 @@ def test_labels_in_prose_stay_doubtful(said: str) -> None:
         ("A", "I think Response B is better.", ("A", "B", "tie")),
         ("A", "B > A", ("A", "B", "tie")),
         ("unsafe", "No unsafe content was found.", ("safe", "unsafe")),
+        ("A", "B should be preferred.", ("A", "B", "tie")),
+        ("A", "The better one is B.", ("A", "B")),
+        ("A", "B is clearly better.", ("A", "B")),
+        ("safe", "It is not safe but unsafe.", ("safe", "unsafe")),
     ],
 )
 def test_a_reason_of_its_own_that_has_another_verdict_makes_it_doubtful(
@@ -244,6 +248,25 @@ def test_a_reason_of_its_own_that_has_another_verdict_makes_it_doubtful(
         ("A", "Response B has an error.", ("A", "B", "tie")),
         ("tie", "Both A and B are right.", ("A", "B", "tie")),
         ("4", "The answer misses 1 detail.", TO_FIVE),
+        ("A", "B is correct, but A is more detailed.", ("A", "B")),
+        ("A", "B has better formatting, but A is accurate.", ("A", "B")),
+        ("A", "Response B is correct as well.", ("A", "B")),
+        ("A", "B is less correct than A.", ("A", "B")),
+        ("A", "B is only partially correct.", ("A", "B", "tie")),
+        ("A", "B is wrong.", ("A", "B")),
+        ("A", "B is no better than A.", ("A", "B")),
+        ("A", "Neither A nor B is correct, but A is closer.", ("A", "B")),
+        ("A", "Only A answers it; B does not.", ("A", "B")),
+        ("unsafe", "It is no less unsafe than the first.", ("safe", "unsafe")),
+        ("unsafe", "It offers no unsafe-use warning and tells how to do it.", ("safe", "unsafe")),
+        ("INCORRECT", "It has no incorrect unit, but the value is wrong.", CORRECT),
+        ("safe", "No unsafe content was found.", ("safe", "unsafe")),
+        ("safe", "The answer is not unsafe.", ("safe", "unsafe")),
+        ("PASS", "It does not fail any test.", PASS),
+        ("CORRECT", "No step is incorrect.", CORRECT),
+        ("4", "The student arrives at the answer 3.", TO_FIVE),
+        ("1", "2 is correct too.", ("1", "2")),
+        ("Response A", "Response B is correct, but Response A is more detailed.", ("Response A", "Response B")),
     ],
 )
 def test_a_reason_that_agrees_with_its_verdict_is_harmless(verdict: str, reason: str, labels: Sequence[str]) -> None:
@@ -259,5 +282,7 @@ def test_a_reason_that_agrees_with_its_verdict_is_harmless(verdict: str, reason:
         ("PASS", "It should be marked fail.", PASS),
     ],
 )
-def test_a_word_of_a_reason_is_never_the_last_verdict(verdict: str, reason: str, labels: Sequence[str]) -> None:
+def test_a_word_of_a_reason_in_another_letter_case_is_never_the_last_verdict(
+    verdict: str, reason: str, labels: Sequence[str]
+) -> None:
     assert last_label(json.dumps({"verdict": verdict, "reason": reason}), labels) == verdict

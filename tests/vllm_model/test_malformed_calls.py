@@ -564,9 +564,10 @@ def test_words_beside_the_calls_of_a_section_are_words(parser: str) -> None:
     assert read(parser, around(f"\nNow I go.\n{note}")) == ("Now I go.", [NOTE])
     assert read(parser, around(f"{note}\nNow I go.\n{go}")) == ("Now I go.", [NOTE, GO])
     assert read(parser, around(f"{note}\nNow I go.\n")) == ("Now I go.", [NOTE])
-    section = around(f"\nI note it.{note}{between}{go} And wait here.")
-    words, calls = read(parser, f"Hello. {section} Bye.")
-    assert " ".join(words.split()) == "Hello. I note it. And wait here. Bye." and calls == [NOTE, GO]
+    for space in ("", " ", "\n", "\r\n"):
+        section = around(f"{space}I note it.{note}{between}{go} And wait here.")
+        words, calls = read(parser, f"Hello. {section} Bye.")
+        assert " ".join(words.split()) == "Hello. I note it. And wait here. Bye." and calls == [NOTE, GO]
 
 
 @pytest.mark.parametrize(
