@@ -47,7 +47,7 @@ def _are_options(words: list[str]) -> bool:
 
 def _words(text: str) -> list[str] | None:
     """Returns the words of a list; None if it is something else, or a single word. Letter case counts in genes (`Aa`), and
-    where words differ by it alone.
+    where letters differ by it alone.
     """
     plain = " ".join(_SPACE.sub(" ", _STYLE.sub(r"\1", text)).split())
     inside = _AROUND.fullmatch(plain)
@@ -55,5 +55,6 @@ def _words(text: str) -> list[str] | None:
     found = [word for part in parts if (word := _WORD.fullmatch(part)) is not None]
     words = [(word[1] or word[2]).rstrip(".") for word in found]
     folded = [word if _GENES.fullmatch(word) else word.casefold() for word in words]
-    differ_by_case = len(set(folded)) < len(set(words))
+    letters = {word for word in words if len(word) == 1}
+    differ_by_case = len({letter.casefold() for letter in letters}) < len(letters)
     return None if not len(words) == len(parts) > 1 else words if differ_by_case else folded

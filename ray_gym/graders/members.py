@@ -18,7 +18,7 @@ _REASONS = re.compile(
 _WORD = 4
 """Least number of letters of a label that may be in another letter case in a reason; `no` is a word there."""
 _BUT = re.compile(r"\b(?:but|(?:al)?though|while|whereas|however|yet)\b", re.IGNORECASE)
-_BEST = r"(?:better|best|stronger|superior|preferable|right|correct)(?![^\W_]|\sas\swell|\stoo\b)"
+_BEST = r"(?:better|best|stronger|superior|preferable|right|correct|winner)(?![^\W_]|\sas\swell|\stoo\b)"
 _DEGREE = r"(?:clearly|much|far|slightly|overall|the|a|significantly|simply|still|definitely|marginally|somewhat)"
 
 
@@ -81,7 +81,7 @@ def _is_chosen(name: str, said: str) -> bool:
     """Says whether a reason prefers an answer of this name; with a `but`, it may only concede that it is right."""
     bare = rf"(?:\w{{3,12}}\s)?{_bare([name])}"
     preferred = rf"(?i:prefer|\bonly|choose|pick|favou?r)\s{bare}(?!['\u2019]s)|{bare}\s(?:>|(?i:should\sbe\s(?:preferred|chosen)))"
-    best = rf"{bare}\s(?i:is\s(?:{_DEGREE}\s){{0,2}}{_BEST})"
+    best = rf"{bare}\s(?i:is\s(?:{_DEGREE}\s){{0,2}}{_BEST}|wins(?![^\W_]))"
     return re.search(preferred, said) is not None or (_BUT.search(said) is None and re.search(best, said) is not None)
 
 
@@ -89,7 +89,9 @@ def _without_subjects(said: str, finder: Finder) -> str:
     """Returns a reason in which the names that are spoken of, as in `B is wrong` and `A and B`, are left out."""
     spoken_of = r"\s(?:[a-z]|>)|['\u2019]s\s|\s(?:and|or|nor|&)\s"
     return re.sub(
-        rf"{_bare(finder.names)}(?={spoken_of})|\b(?:and|or|nor|&)\s(?:\w{{1,12}}\s)?{_bare(finder.names)}", "it", said
+        rf"{_bare(finder.names)}(?={spoken_of})|(?:\b(?:and|or|nor)|[&>])\s(?:\w{{1,12}}\s)?{_bare(finder.names)}",
+        "it",
+        said,
     )
 
 

@@ -21,6 +21,7 @@ SAME = [
     ("NO, YES", r"\text{No, Yes}"),
     (r"\text{no and yes}", "No, Yes"),
     ("no, no", r"\text{No, No}"),
+    ("yes, yes", r"\text{Yes and yes}"),
     ("a, c", r"\text{A, C}"),
     ("A, C", r"\text{c and a}"),
     ("A, C", r"\text{(C), (A)}"),

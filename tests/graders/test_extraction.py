@@ -146,6 +146,7 @@ def test_the_last_box_that_is_closed(text: str, found: str | None) -> None:
         ("Answer:\n- x-axis", "x-axis"),
         ("Answer:\n- x-1", None),
         ("Answer:\n- c++", "c++"),
+        ("Answer:\n- (2)(3)", None),
         ("Answer:\n- (see 2/3) Paris", "(see 2/3) Paris"),
         ("Answer:\n- (sin x + 1)", None),
         ("Answer:\n\U0001f44d", "\U0001f44d"),

@@ -225,6 +225,8 @@ def test_labels_in_prose_stay_doubtful(said: str) -> None:
         ("A", "B should be preferred.", ("A", "B", "tie")),
         ("A", "The better one is B.", ("A", "B")),
         ("A", "B is clearly better.", ("A", "B")),
+        ("A", "B wins.", ("A", "B", "tie")),
+        ("A", "B is the winner.", ("A", "B", "tie")),
         ("safe", "It is not safe but unsafe.", ("safe", "unsafe")),
     ],
 )
@@ -254,6 +256,7 @@ def test_a_reason_of_its_own_that_has_another_verdict_makes_it_doubtful(
         ("A", "B is less correct than A.", ("A", "B")),
         ("A", "B is only partially correct.", ("A", "B", "tie")),
         ("A", "B is wrong.", ("A", "B")),
+        ("A", "A > B", ("A", "B")),
         ("A", "B is no better than A.", ("A", "B")),
         ("A", "Neither A nor B is correct, but A is closer.", ("A", "B")),
         ("A", "Only A answers it; B does not.", ("A", "B")),
