@@ -60,33 +60,29 @@ _NAME = re.compile(
     rf"\b(?:response|answer|output|solution|assistant|agent)\s+{MARKS}{{0,12}}\Z)"
 )
 """Ends the words before the name of one of several answers: the winner is *Response* A."""
-_AS_VERB = re.compile(
-    rf"(?i:\b(?:I|we)(?:['\u2019](?:d|ll)|\s+(?:would|should|will|must|can|have\s+to))?(?:\s+only)?\s+(?:answer|output)\s+{MARKS}{{0,12}}\Z)"
-)
-_STYLE = re.compile(r"\\[a-z]{4,7}\{")
 _SHORT = re.compile(r"\W*\w{1,3}\W*")
-_PREFERS = re.compile(
-    r"(?i:(?:\b(?:I|we)(?:['\u2019](?:d|ll|m)|\s+(?:do|would|will|must|am|have\s+to))?(?:\s+\w{1,12}(?<=ly))?"
-    r"\s+(?:prefer(?:red)?|favou?r(?:ed)?|cho(?:ose|se)|pick(?:ed)?|select(?:ed)?|recommend(?:ed)?|sid(?:e|ing)\s+with|opt(?:ed)?\s+for"
-    r"|lean(?:ing)?\s+(?:towards?|to)|go(?:ing)?\s+(?:for|with)|vot(?:e|ed|ing)\s+for|decided?\s+(?:for|on)|inclined\s+towards?|tend\s+towards?"
-    r"|(?:give|award)\s+it\s+to|get|got|obtain|reach|have|think(?:\s+that)?|believe(?:\s+that)?|say(?:\s+that)?|conclude(?:\s+that)?|find(?:\s+that)?|feel(?:\s+that)?)"
-    r"|\b(?:(?:choice|preference|verdict|vote|win|victory|point|nod|edge|advantage)\s+(?:is\s+for|goes\s+(?:to|for)|falls\s+on|belongs\s+to|is\s+that)"
-    r"|(?:slight|clear|small|narrow|slim)\s+(?:edge|advantage|preference)\s+(?:to|for)|(?:evidence|balance|comparison)\s+favou?rs|in\s+favou?r\s+of"
-    r"|(?:best|better|stronger|superior|right|correct|winning|preferred)\s+(?:\w{1,12}\s+){0,2}(?:is|comes|came|was)\s+(?:(?:given|provided|written)\s+by|from)"
-    r"|(?:would|should|must|has\s+to|can\s+only)\s+be|clearly|definitely|certainly|obviously|all\s+in\s+all|on\s+balance|in\s+my\s+(?:view|opinion)))"
-    rf"\s+(?:the\s+)?{MARKS}{{0,12}}\Z)"
+_CHOSEN = re.compile(
+    r"(?i:(?:(?:go(?:es|ing)?|went|stick|stay|agree|settle|left|I\s+side|I['\u2019][dm]\s+sid(?:e|ing)|I\s+(?:would|am|will)\s+sid(?:e|ing))\s+with"
+    r"|(?:edge|nod|win|points?|vote|advantage|victory|preference|verdict|choice|pick|(?:giv\w+|award)\s+it|go(?:es)?|lean\w*|belongs|leads(?:\s+me)?|down"
+    r"|awarded|given|comes?|have|need|going|want|tend|no\s+choice\s+but)\s+to"
+    r"|(?:vot\w+|opt\w*|decid\w+|settle|go(?:ing)?|scores?|grade|rating|preference(?:\s+is)?|choice(?:\s+is)?|point|favou?r)\s+(?:for|of)"
+    r"|\b(?:I|we)\s+(?:\w{1,12}\s+)?(?:arrive|come|get)\s+(?:at|to)"
+    r"|(?:best|better|strong(?:er|est)|superior|right|correct|winning|preferred|(?:more|most)\s+\w{1,16})\s+(?:\w{1,12}\s+){0,4}(?:from|by))\s+\Z)"
 )
-"""Words with which the name of an answer is chosen."""
-_TENTATIVE = re.compile(
-    r"(?i:\b(?:initially|originally|at\s+first|almost|nearly|tempt\w*|hesita\w*|reluctant\w*|hard|difficult|was\s+inclined|might|may"
-    r"|could|unable|rather\s+than|instead\s+of)\b)"
+"""Words that end with a preposition, and choose what is named behind them."""
+_OTHERS = r"(?:users?|annotators?|humans?|raters?|colleagues?|reference|students?|experts?|people|others|crowd)"
+_CHOICE = r"(?:pick|cho(?:o|ice|se)|select|prefer|favou?r|recommend|sid(?:e|ing))"
+_SPOKEN_OF = re.compile(
+    rf"(?i:\b(?:than|in|at|to|with|within|from|by|about|like|unlike|against|over|above|below|(?P<of>of|for))\s+{MARKS}{{0,12}}\Z"
+    rf"|\b(?:response|answer|output|solution|assistant|agent)\s+{MARKS}{{0,12}}\w{{1,2}}{MARKS}{{0,12}}\s+(?:and|or|nor)\s+\Z"
+    r"|\bbetween\s[^.!?\n]{1,60}\s+and\s+\Z"
+    r"|\b(?:beat|contradict|print|return|compute|support|expect|produce|display|match|mention|quote|repeat|compare|follow|read)(?:e?s|ed|ing)?\s+\Z"
+    r"|\b(?:has|gets|reaches|obtains|writes|outputs)\s+\Z"
+    rf"|\b{_OTHERS}\s+(?:\w{{1,12}}\s+)?{_CHOICE}\w*\s+\Z"
+    rf"|\b(?:almost|nearly|(?:hard|difficult|tempting|tempted|reluctant|unable|hesitate\w*)\s+to|was\s+inclined|(?:initially|originally|at\s+first),?\s+(?:I|we)(?:\s+was)?)"
+    rf"\s+(?:{_CHOICE}\w*\s+|(?:go|side)\s+(?:for|with)\s+|towards?\s+){{0,2}}\Z)"
 )
-"""Words with which it is chosen only in thought."""
-_BESIDE = re.compile(
-    rf"(?i:\b(?:(?:response|answer|output|solution|assistant|agent)\s+{MARKS}{{0,12}}\w{{1,2}}{MARKS}{{0,12}}|between\s[^.!?\n]{{1,60}})"
-    r"\s+(?:and|or|nor)\s+\Z)"
-)
-"""Ends the words before a second name: Response A and Response B."""
+"""Ends the words before the name of an answer that is compared, judged by others, or chosen in thought only."""
 _ONE_WORD = re.compile(rf"{MARKS}{{0,12}}[{DASHES}]?{MARKS}{{0,4}}(?P<word>[^\W_]+)(?:{MARKS}|[{DASHES}]){{1,12}}\Z")
 _PREPOSITION = re.compile(
     r"(?i:for|to|of|if|from|without|towards?|unlike|being|until|till|than|between|with|like|versus|vs|beyond|against|requires?|missing|misses|lack\w*|lost|loses|omit\w*"
@@ -212,18 +208,17 @@ def _is_led_to(said: str, first: int, start: int, end: int) -> bool:
     if _CLAIMED.search(said, begin, start) and not _OWN.search(said, begin, start):
         return False
     named = _NAME.search(said, begin, start) if _SHORT.fullmatch(said, start, end) else None
-    if named and not _AS_VERB.search(said, begin, start):
-        return _leads_to_name(said, begin, named.start())
+    if named is not None and _is_spoken_of(said, begin, named):
+        return False
     return _LEAD.search(said, begin, start) is not None
 
 
-def _leads_to_name(said: str, begin: int, start: int) -> bool:
-    """Returns True if `Response A`, of which the noun starts there, is chosen, rather than compared or spoken of."""
-    if _BESIDE.search(said, begin, start):
+def _is_spoken_of(said: str, begin: int, named: re.Match[str]) -> bool:
+    """Returns True if the answer that is named, as in `Response B`, is compared or the like, rather than chosen."""
+    found = _SPOKEN_OF.search(said, begin, named.start())
+    if found is None or _CHOSEN.search(said, begin, named.start()):
         return False
-    is_first = re.search(r"[^\W_]", _STYLE.sub("", said[begin:start])) is None
-    is_preferred = _PREFERS.search(said, begin, start) and not _TENTATIVE.search(said, begin, start)
-    return is_first or _LEAD.search(said, begin, start) is not None or bool(is_preferred)
+    return not (found["of"] and named[0][:4].lower() == "the ")
 
 
 def _is_followed(said: str, end: int, last: int) -> bool:

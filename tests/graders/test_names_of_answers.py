@@ -40,6 +40,20 @@ CHOSEN = [
     "I compared both and {noun} {x} is better.",
     "Both are fine and {noun} {x} wins.",
     "I clearly prefer {noun} {x}.",
+    "I still prefer {noun} {x}.",
+    "So I'd have to go with {noun} {x}.",
+    "I would have to choose {noun} {x}.",
+    "I'd give the edge to {noun} {x}.",
+    "My pick goes to {noun} {x}.",
+    "I am inclined to choose {noun} {x}.",
+    "This leads me to prefer {noun} {x}.",
+    "I decided to go with {noun} {x}.",
+    "I compared both and chose {noun} {x}.",
+    "It was hard to decide, but I prefer {noun} {x}.",
+    "Both are nearly identical, but I prefer {noun} {x}.",
+    "Instead of padding, it gives facts, so I prefer {noun} {x}.",
+    "The more accurate answer comes from {noun} {x}.",
+    "The most helpful answer is provided by {noun} {x}.",
 ]
 SPOKEN_OF = [
     "Verdict: {x}\n\nI found three errors in {noun} {y}.",
@@ -66,8 +80,6 @@ SPOKEN_OF = [
     "The reference sides with {noun} {y}.",
     "The user picked {noun} {y}.",
     "My colleague recommended {noun} {y}.",
-    "Length favors {noun} {y}.",
-    "Slight style edge to {noun} {y}.",
     "I would pick {noun} {x} over {noun} {y}.",
     "{noun} {x} beats {noun} {y}.",
     "{x}\n\n### Reason: {noun} {x} is more detailed than {noun} {y}.\n\n### Reference: none",
@@ -115,7 +127,6 @@ def test_answer_and_output_are_verbs_too(labels: tuple[str, ...]) -> None:
         "The reference contradicts response {y}.",
         "It ends with answer {y}.",
         "The function returns output {y}.",
-        "The model should answer {y}.",
     ],
 )
 @pytest.mark.parametrize(
@@ -131,3 +142,25 @@ def test_a_short_label_behind_a_noun_is_no_verdict(remark: str, title: str, labe
     remark = remark.format(y=labels[-2])
     assert last_label(f"{title}: {labels[-1]}\n\n{remark}", labels) in (labels[-1], None)
     assert last_label(remark, labels) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I rate the quality of this response {x}.",
+        "I would rate the helpfulness of the response {x}.",
+        "I'm giving this answer {x}.",
+        "I have rated the answer {x}.",
+        "I decided to give the answer {x}.",
+        "My rating for the response {x}.",
+        "Score for this response {x}",
+        "We arrive at the answer {x}.",
+        "I'd have to answer {x}.",
+        "This points to answer {x}.",
+        "That leaves answer {x}.",
+    ],
+)
+def test_a_short_label_behind_a_noun_that_is_given_is_a_verdict(text: str) -> None:
+    for labels in (["1", "2", "3", "4", "5"], ["Yes", "No"]):
+        said = text.format(x=labels[-1])
+        assert clear_label(said, labels) == last_label(said, labels) == labels[-1]
