@@ -17,9 +17,13 @@ _REASONS = re.compile(
 )
 _WORD = 4
 """Least number of letters of a label that may be in another letter case in a reason; `no` is a word there."""
-_BUT = re.compile(r"\b(?:but|(?:al)?though|while|whereas|however|yet)\b", re.IGNORECASE)
-_BEST = r"(?:better|best|stronger|superior|preferable|right|correct|winner)(?![^\W_]|\sas\swell|\stoo\b)"
-_DEGREE = r"(?:clearly|much|far|slightly|overall|the|a|significantly|simply|still|definitely|marginally|somewhat)"
+_BUT = re.compile(r"(?i:\b(?:but|(?:al)?though|while|whereas|however|yet)\b)")
+_BEST = (
+    r"(?:(?!(?:not|no|less|only|almost|nearly|part(?:ial)?ly|hardly|barely|never|mostly)\b)\w{1,14}\s){0,3}"
+    r"(?:(?:better|best|stronger|superior|preferable|right|correct|winner)(?!\s(?:as\swell|too)\b)"
+    r"(?=[.,;:!)]|\Z|\s(?:than|overall|answer|response|one|choice|because|as|since|and|but|al?though|while|here)\b))"
+)
+_WORSE = r"(?:(?:is|was)\s(?:\w{1,12}\s)?(?:wrong|incorrect|worse|weaker|inferior|not\s(?:better|correct|right|as\sgood))|fails|loses)(?![^\W_])"
 
 
 def without_reason(text: str, finder: Finder, stated: Callable[[str], Sequence[str | None]]) -> str:
@@ -58,12 +62,12 @@ def _is_harmless(reason: str, verdict: str, finder: Finder, stated: Callable[[st
         return False
     said = PRAISE.sub(" ", reason)
     if finder.names:
-        is_chosen = any(_is_chosen(name, said) for name in finder.names if name != verdict)
+        is_chosen = any(_is_chosen(name, verdict, said) for name in finder.names if name != verdict)
         return not is_chosen and set(stated(_without_subjects(said, finder))) <= {verdict, None}
     if verdict in finder.negative:
         return not _is_denied(verdict, reason) and set(stated(said)) <= {verdict, None}
     said = re.sub(
-        rf"(?i:\bno\s(?!doubt)(?:\w{{1,12}}\s){{0,2}}|(?:\bnot|n['\u2019]t|\bwithout)\s(?:an?\s)?){_bare(finder.negative)}",
+        rf"(?i:\bno\s(?!doubt|warning|mention|unit)(?:\w{{1,12}}\s){{0,2}}|(?:\bnot|n['\u2019]t|\bwithout)\s(?:an?\s)?){_bare(finder.negative)}",
         " ",
         said,
     )
@@ -77,12 +81,21 @@ def _is_denied(label: str, reason: str) -> bool:
     return bool(has_not or has_no)
 
 
-def _is_chosen(name: str, said: str) -> bool:
-    """Says whether a reason prefers an answer of this name; with a `but`, it may only concede that it is right."""
-    bare = rf"(?:\w{{3,12}}\s)?{_bare([name])}"
-    preferred = rf"(?i:prefer|\bonly|choose|pick|favou?r)\s{bare}(?!['\u2019]s)|{bare}\s(?:>|(?i:should\sbe\s(?:preferred|chosen)))"
-    best = rf"{bare}\s(?i:is\s(?:{_DEGREE}\s){{0,2}}{_BEST}|wins(?![^\W_]))"
-    return re.search(preferred, said) is not None or (_BUT.search(said) is None and re.search(best, said) is not None)
+def _is_chosen(name: str, verdict: str, said: str) -> bool:
+    """Says whether a reason prefers an answer of this name to that of the verdict. It may concede that it is right: `B is
+    right, but A has more details`, or `While B is right, A ...`.
+    """
+    own, other = _bare([verdict]), rf"(?:\w{{3,12}}\s)?{_bare([name])}"
+    preferred = rf"(?i:prefer|\bonly|choose|pick|favou?r)\s{other}(?!['\u2019]s)|{other}\s(?:>|(?i:should\sbe\s(?:preferred|chosen)))"
+    if re.search(rf"{preferred}|{own}\s(?i:{_WORSE})", said):
+        return True
+    best = re.search(
+        rf"(?P<while>(?i:while|whereas|although|though)\s)?{other}\s(?i:(?:is|was)\s{_BEST}|wins(?![^\W_]))", said
+    )
+    if best is None:
+        return False
+    behind = said[best.end() :]
+    return not re.search(rf"(?:{'' if best['while'] else _BUT.pattern})[^.]*{own}", behind)
 
 
 def _without_subjects(said: str, finder: Finder) -> str:
