@@ -23,7 +23,10 @@ _BEST = (
     r"(?:(?:better|best|stronger|superior|preferable|right|correct|winner)(?!\s(?:as\swell|too)\b)"
     r"(?=[.,;:!)]|\Z|\s(?:than|overall|answer|response|one|choice|because|as|since|and|but|al?though|while|here)\b))"
 )
-_WORSE = r"(?:(?:is|was)\s(?:\w{1,12}\s)?(?:wrong|incorrect|worse|weaker|inferior|not\s(?:better|correct|right|as\sgood))|fails|loses)(?![^\W_])"
+_WORSE = (
+    r"(?:(?:is|was)\s(?:\w{1,12}\s)?(?:wrong|incorrect|worse|weaker|inferior|not\s(?:better|correct|right|as\sgood))"
+    r"|fails|loses)(?![^\W_])"
+)
 
 
 def without_reason(text: str, finder: Finder, stated: Callable[[str], Sequence[str | None]]) -> str:
@@ -67,7 +70,7 @@ def _is_harmless(reason: str, verdict: str, finder: Finder, stated: Callable[[st
     if verdict in finder.negative:
         return not _is_denied(verdict, reason) and set(stated(said)) <= {verdict, None}
     said = re.sub(
-        rf"(?i:\bno\s(?!doubt|warning|mention|unit)(?:\w{{1,12}}\s){{0,2}}|(?:\bnot|n['\u2019]t|\bwithout)\s(?:an?\s)?){_bare(finder.negative)}",
+        rf"(?i:\bno\s(?:(?!doubt|about|of|so\b)\w{{1,12}}\s){{0,2}}|(?:\bnot|n['\u2019]t|\bwithout)\s(?:an?\s)?){_bare(finder.negative)}",
         " ",
         said,
     )
