@@ -14,6 +14,7 @@ _DOUBT = (
 )
 _SOMEONE = (
     r"(?:\b(?:he|she|(?:class)?mate|student|friend|brother|sister|mother|father|colleague|teacher|user|assistant|someone"
+    r"|(?:other|another|different)\smodel|(?:the|my|a|text)\s?book|\w*GPT"
     r"|everyone)|(?-i:\b(?!(?:The|This|That|It|Logic|Lemma|Theorem|Python)\b)[A-Z][a-z]+))"
 )
 _ANOTHERS = rf"\b(?:least\s\w+|second\s\w+|alternative|worst)\s*\Z|{_SOMEONE}\ssays(?:\sthat)?\sthe\s*\Z"
@@ -24,7 +25,8 @@ _NOT = (
 _ASIDE = r",\s(?!(?:so|and|thus|hence|but|then|which|we|you|one|it|I\s(?!think|believe|fear))\b)(?:[\w'\u2019-]+\s){0,3}[\w'\u2019-]+,"
 _NEXT_CLAUSE = (
     r"\b(?:so(?!\s(?:far|much|easy|simple|clear|sure|certain|obvious)\b)|and|thus|hence|therefore|but|then|which|meaning|implying"
-    r"|implies|shows|doubts?|(?<!how\s)(?<!why\s)(?<!what\s)(?<!that\s)(?:(?:it|this)\s(?:follows|means|must|is|has)"
+    r"|(?<!nothing\s)(?:implies|shows)|doubts?|(?<!how\s)(?<!why\s)(?<!what\s)(?<!that\s)(?<!think\s)(?<!believe\s)(?<!sure\s)(?<!certain\s)"
+    r"(?<!see\s)(?<!convinced\s)(?:(?:it|this)\s(?:follows|means|must|is|has)"
     r"|(?:we|I|you|one)\s(?:(?:can|could|may|must|will|would)\s)?"
     r"(?:say|conclude|see|find|know|get|have|claim|deduce|infer|answer|obtain|state)))\b|\s[\u2013\u2014-]{1,3}\s"
 )

@@ -53,6 +53,12 @@ IN_ORDER = [
     ("C, A", r"\text{A, C}", "Rank them from heaviest to lightest."),
     ("C, A", r"\text{A, C}", "Which are the greatest and the least, respectively?"),
     ("II, I", r"\text{I, II}", "Order the steps."),
+    ("B, C", r"\text{C, B}", "In what order do they arrive?"),
+    ("B, A, C", r"\text{A, B, C}", "Who came in, and when?"),
+    ("II, I, III", r"\text{I, II, III}", "Give the number of each graph."),
+    ("C, D", r"\text{D, C}", "Does each series converge (C) or diverge (D)?"),
+    ("m, b", r"\text{b, m}", "Which letters stand for the slope and the intercept?"),
+    ("XI, IX", r"\text{IX, XI}", "Write 11 and 9 in Roman numerals."),
     (r"\text{True, False, True}", r"\text{False, True, True}", "Decide for each whether it is true or false."),
     (r"\text{Yes, No}", r"\text{No, Yes}", "Is 2 even? Is 3 even?"),
     ("T, F", r"\text{F, T}", "Is 2 even? Is 3 even?"),
@@ -91,8 +97,9 @@ def test_the_letters_of_options_are_in_any_order(question: str) -> None:
         assert verify_answer(expected, rf"\boxed{{{box}}}", question)[0] == 1
 
 
-def test_letter_case_counts_in_genes() -> None:
+def test_letter_case_counts_in_symbols() -> None:
     assert verify_answer("AA, Aa", r"\boxed{\text{aa, Aa}}", "Which genotypes?")[0] == 0
     assert verify_answer("AA, Aa", r"\boxed{\text{AA, Aa}}", "Which genotypes?")[0] == 1
+    assert verify_answer("Co, Ni", r"\boxed{\text{CO, NI}}", "Which metals?")[0] == 0
     assert verify_answer("X, x", r"\boxed{\text{x, X}}", "In what order?")[0] == 0
     assert verify_answer("East, North", r"\boxed{\text{east, north}}")[0] == 1

@@ -207,6 +207,14 @@ def test_a_denial_in_the_reason_before_an_answer_does_not_govern_it(reason: str)
         "It is not correct, therefore, to say",
         "It is by no means clear",
         "I doubt",
+        "I don't think we can say",
+        "I do not believe one can conclude",
+        "I am not sure we can say",
+        "I do not think it means",
+        "Nothing shows",
+        "Another model says",
+        "The book says",
+        "ChatGPT says",
     ],
 )
 def test_a_denial_that_governs_an_answer_and_that_of_another_are_none(denial: str) -> None:
