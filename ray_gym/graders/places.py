@@ -79,7 +79,7 @@ _SPOKEN_OF = re.compile(
     r"|\b(?:beat|contradict|print|return|compute|support|expect|produce|display|match|mention|quote|repeat|compare|follow|read)(?:e?s|ed|ing)?\s+\Z"
     r"|\b(?:has|gets|reaches|obtains|writes|outputs)\s+\Z"
     rf"|\b{_OTHERS}\s+(?:\w{{1,12}}\s+)?{_CHOICE}\w*\s+\Z"
-    rf"|\b(?:almost|nearly|(?:hard|difficult|tempting|tempted|reluctant|unable|hesitate\w*)\s+to|was\s+inclined|(?:initially|originally|at\s+first),?\s+(?:I|we)(?:\s+was)?)"
+    rf"|\b(?:almost|nearly|(?:hard|difficult|tempting|tempted|reluctant|unable|hesitate\w*)\s+to|was\s+inclined|(?:would|could|might|['\u2019]d)\s+have|(?:initially|originally|at\s+first),?\s+(?:I|we)(?:\s+was)?)"
     rf"\s+(?:{_CHOICE}\w*\s+|(?:go|side)\s+(?:for|with)\s+|towards?\s+){{0,2}}\Z)"
 )
 """Ends the words before the name of an answer that is compared, judged by others, or chosen in thought only."""

@@ -79,6 +79,7 @@ SPOKEN_OF = [
     "Side by side with {noun} {y}, it is better.",
     "The reference sides with {noun} {y}.",
     "The user picked {noun} {y}.",
+    "I would have chosen {noun} {y}.",
     "My colleague recommended {noun} {y}.",
     "I would pick {noun} {x} over {noun} {y}.",
     "{noun} {x} beats {noun} {y}.",
