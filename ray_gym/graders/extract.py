@@ -24,7 +24,7 @@ _ANSWER = re.compile(
     r"(?<![^\W_])(?<![^\W_]_)answer(?:\s+is)?[*_`]{0,3}\s*[:=\uff1a\uff1d](?:[*_`]{1,3}(?!\S)|\*\*|</(?:b|strong|em|i|u)>)?",
     re.IGNORECASE,
 )
-_FUNCTION = "sin|cos|tan|log|exp"
+_FUNCTION = "sin|cos|tan|sec|csc|cot|arc|log|exp|sqr|abs|min|max|lim|det|gcd|lcm"
 _MAYBE_MINUS = (
     r"-(?=[ \t]{1,9}(?:[\d.]|\\(?!\(|text|math|boxed|\$)"
     rf"|[a-z](?![ \t]{{0,3}}(?:-[ \t]{{0,3}}[A-Za-z]{{3}}(?<!{_FUNCTION})|[ \t]\*\*|[+][+]))[ \t]*(?:[-+*/^\d_]|(?<![a-dfgh])(?:[\n.]|\Z))"
@@ -32,7 +32,7 @@ _MAYBE_MINUS = (
 )
 _RULE = (
     r"(?:(?:[-\u2013\u2014][ \t]?){3,}+|={3,}+|(?:\*[ \t]?){3,}+|_{3,}+|~{3,}+|[\u2500-\u257f]{3,}+"
-    r"|\|(?:[ \t]?:?-+:?[ \t]?\|)+|\+(?:[-=]{2,}\+)+)"
+    r"|\|(?:[ \t]?:?-+:?[ \t]?\|)+|\+(?:[-=]{2,}\+)+|:?-{2,}:?(?:[ \t]?\|[ \t]?:?-{2,}:?)+)"
 )
 _DECORATION = r"[\u2705\u2611\u27a1\u25b6\U0001f389\U0001f3af\U0001f447\U0001f449\U0001f4a1]\ufe0f?"
 """Sign above an answer that is none itself."""

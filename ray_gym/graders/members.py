@@ -21,11 +21,12 @@ _BUT = re.compile(r"(?i:\b(?:but|(?:al)?though|while|whereas|however|yet)\b)")
 _BEST = (
     r"(?:(?!(?:not|no|less|only|almost|nearly|part(?:ial)?ly|hardly|barely|never|mostly)\b)\w{1,14}\s){0,3}"
     r"(?:(?:better|best|stronger|superior|preferable|right|correct|winner)(?!\s(?:as\swell|too)\b)"
-    r"(?=[.,;:!)]|\Z|\s(?:than|overall|answer|response|one|choice|because|as|since|and|but|al?though|while|here)\b))"
+    r"(?=[.,;:!)]|\Z|\s(?:than|overall|answer|response|one|choice|because|as|since|and|but|al?though|even|while|here)\b))"
 )
+_HAS_IT = r"(?:has|gives)\sthe\s(?:right|correct|better|best)\s(?:answer|response|solution|one)(?![^\W_])"
 _WORSE = (
     r"(?:(?:is|was)\s(?:\w{1,12}\s)?(?:wrong|incorrect|worse|weaker|inferior|not\s(?:better|correct|right|as\sgood))"
-    r"|fails|loses)(?![^\W_])"
+    r"|does\snot(?=[.,;]|\Z)|fails|loses)(?![^\W_])"
 )
 
 
@@ -93,7 +94,8 @@ def _is_chosen(name: str, verdict: str, said: str) -> bool:
     if re.search(rf"{preferred}|{own}\s(?i:{_WORSE})", said):
         return True
     best = re.search(
-        rf"(?P<while>(?i:while|whereas|although|though)\s)?{other}\s(?i:(?:is|was)\s{_BEST}|wins(?![^\W_]))", said
+        rf"(?P<while>(?i:while|whereas|although|though)\s)?{other}\s(?i:(?:is|was)\s{_BEST}|wins(?![^\W_])|{_HAS_IT})",
+        said,
     )
     if best is None:
         return False

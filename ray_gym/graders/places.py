@@ -62,12 +62,12 @@ _NAME = re.compile(
 """Ends the words before the name of one of several answers: the winner is *Response* A."""
 _SHORT = re.compile(r"\W*\w{1,3}\W*")
 _CHOSEN = re.compile(
-    r"(?i:(?:(?:go(?:es|ing)?|went|stick|stay|agree|settle|left|I\s+side|I['\u2019][dm]\s+sid(?:e|ing)|I\s+(?:would|am|will)\s+sid(?:e|ing))\s+with"
+    r"(?i:(?:(?:go(?:es|ing)?|went|stick|stay|agree|settle|left|leaves\s+us|I\s+side|I['\u2019][dm]\s+sid(?:e|ing)|I\s+(?:would|am|will)\s+sid(?:e|ing))\s+with"
     r"|(?:edge|nod|win|points?|vote|advantage|victory|preference|verdict|choice|pick|(?:giv\w+|award)\s+it|go(?:es)?|lean\w*|belongs|leads(?:\s+me)?|down"
-    r"|awarded|given|comes?|have|need|going|want|tend|no\s+choice\s+but)\s+to"
+    r"|awarded|given|comes?|have|need|going|want|tend|inclined|corresponds|no\s+choice\s+but)\s+to"
     r"|(?:vot\w+(?:\s+is)?|opt\w*|decid\w+|settle|go(?:ing)?|scores?|grade|rating|preference(?:\s+is)?|choice(?:\s+is)?|point|favou?r)\s+(?:for|of)"
     r"|\b(?:I|we)\s+(?:\w{1,12}\s+)?(?:arrive|come|get)\s+(?:at|to)"
-    r"|(?:best|better|strong(?:er|est)|superior|right|correct|winning|preferred|(?:more|most)\s+\w{1,16})\s+(?:\w{1,12}\s+){0,4}(?:from|by))\s+\Z)"
+    r"|(?:best|better|strong(?:er|est)|superior|right|correct|winning|preferred|(?:more|most)\s+\w{1,16})\s+(?:\w{1,12}\s+){0,5}(?:from|by)|confident\s+in)\s+\Z)"
 )
 """Words that end with a preposition, and choose what is named behind them."""
 _OTHERS = r"(?:users?|annotators?|humans?|raters?|colleagues?|reference|students?|experts?|people|others|crowd)"
@@ -76,11 +76,12 @@ _SPOKEN_OF = re.compile(
     rf"(?i:\b(?:than|in|at|to|with|within|from|by|about|like|unlike|against|over|above|below|(?P<of>of|for))\s+{MARKS}{{0,12}}\Z"
     rf"|\b(?:response|answer|output|solution|assistant|agent)\s+{MARKS}{{0,12}}\w{{1,2}}{MARKS}{{0,12}}\s+(?:and|or|nor)\s+\Z"
     r"|\bbetween\s[^.!?\n]{1,60}\s+and\s+\Z"
-    r"|\b(?:beat|contradict|print|return|compute|support|expect|produce|display|match|mention|quote|repeat|compare|follow|read)(?:e?s|ed|ing)?\s+\Z"
+    r"|\b(?:beat|contradict|print|return|compute|support|expect|produce|display|match|mention|quote|repeat|compare|follow|(?:re)?read|rewrite|improve|revise|fix|praise|criticize)(?:e?s|ed|ing)?\s+\Z"
     r"|\b(?:has|gets|reaches|obtains|writes|outputs)\s+\Z"
     rf"|\b{_OTHERS}\s+(?:\w{{1,12}}\s+)?{_CHOICE}\w*\s+\Z"
-    rf"|\b(?:almost|nearly|(?:hard|difficult|tempting|tempted|reluctant|unable|hesitate\w*)\s+to|was\s+inclined|(?:would|could|might|['\u2019]d)\s+have|(?:initially|originally|at\s+first),?\s+(?:I|we)(?:\s+was)?)"
-    rf"\s+(?:{_CHOICE}\w*\s+|(?:go|side)\s+(?:for|with)\s+|towards?\s+){{0,2}}\Z)"
+    rf"|\b(?:almost|nearly|(?:hard|difficult|tempting|tempted|reluctant|unable|hesitate\w*)\s+to|was\s+inclined|(?:would|could|might|['\u2019]d)\s+have"
+    r"|(?:initially|originally|(?:at|on)\s+first|before\s)[^.!?\n]{0,40}\b(?:I|we)(?:\s+was|\s+had)?|I\s+first\s+thought(?:\s+that)?)"
+    rf"(?:\s+{_CHOICE}\w*|\s+(?:go|side)\s+(?:for|with)|\s+towards?){{0,2}}\s+\Z)"
 )
 """Ends the words before the name of an answer that is compared, judged by others, or chosen in thought only."""
 _ONE_WORD = re.compile(rf"{MARKS}{{0,12}}[{DASHES}]?{MARKS}{{0,4}}(?P<word>[^\W_]+)(?:{MARKS}|[{DASHES}]){{1,12}}\Z")

@@ -150,6 +150,8 @@ def test_the_last_box_that_is_closed(text: str, found: str | None) -> None:
         ("Answer:\n- b - Paris", "b - Paris"),
         ("Answer:\n- x-axis", "x-axis"),
         ("Answer:\n- x-1", None),
+        ("Answer:\n- b - sqrt(2)", None),
+        ("Answer:\n---|---\n5", "5"),
         ("Answer:\n- c++", "c++"),
         ("Answer:\n- (2)(3)", None),
         ("Answer:\n- (see 2/3) Paris", "(see 2/3) Paris"),

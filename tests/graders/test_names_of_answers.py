@@ -54,6 +54,7 @@ CHOSEN = [
     "Instead of padding, it gives facts, so I prefer {noun} {x}.",
     "The more accurate answer comes from {noun} {x}.",
     "The most helpful answer is provided by {noun} {x}.",
+    "The better response is the one provided by {noun} {x}.",
 ]
 SPOKEN_OF = [
     "Verdict: {x}\n\nI found three errors in {noun} {y}.",
@@ -80,6 +81,10 @@ SPOKEN_OF = [
     "The reference sides with {noun} {y}.",
     "The user picked {noun} {y}.",
     "I would have chosen {noun} {y}.",
+    "At first glance I preferred {noun} {y}.",
+    "I first thought {noun} {y} was better.",
+    "I would improve {noun} {y}.",
+    "I had to reread {noun} {y}.",
     "My colleague recommended {noun} {y}.",
     "I would pick {noun} {x} over {noun} {y}.",
     "{noun} {x} beats {noun} {y}.",
