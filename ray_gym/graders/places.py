@@ -63,9 +63,9 @@ _NAME = re.compile(
 _SHORT = re.compile(r"\W*\w{1,3}\W*")
 _CHOSEN = re.compile(
     r"(?i:(?:(?:go(?:es|ing)?|went|stick|stay|agree|settle|left|leaves\s+us|I\s+side|I['\u2019][dm]\s+sid(?:e|ing)|I\s+(?:would|am|will)\s+sid(?:e|ing))\s+with"
-    r"|(?:edge|nod|win|points?|vote|advantage|victory|preference|verdict|choice|pick|(?:giv\w+|award)\s+it|go(?:es)?|lean\w*|belongs|leads(?:\s+me)?|down"
+    r"|(?:edge|nod|win|points?|vote|advantage|victory|preference|verdict|choice|pick|(?:gives?|giving|award)\s+it|go(?:es)?|lean\w*|belongs|leads(?:\s+me)?|down"
     r"|awarded|given|comes?|have|need|going|want|tend|inclined|corresponds|no\s+choice\s+but)\s+to"
-    r"|(?:vot\w+(?:\s+is)?|opt\w*|deci[ds]\w+|settle|go(?:ing)?|scores?|grade|rating|preference(?:\s+is)?|choice(?:\s+is)?|point|favou?r)\s+(?:for|of)"
+    r"|(?:vot\w+(?:\s+is)?|opt\w*|deci(?:de|ding)\w*|settle|go(?:ing)?|scores?|grade|rating|preference(?:\s+is)?|choice(?:\s+is)?|point|favou?r)\s+(?:for|of)"
     r"|\b(?:I|we)\s+(?:\w{1,12}\s+)?(?:arrive|come|get)\s+(?:at|to)"
     r"|(?:best|better|strong(?:er|est)|superior|right|correct|winning|preferred|(?:more|most)\s+\w{1,16})\s+(?:\w{1,12}\s+){0,5}(?:from|by)|confident\s+in)\s+\Z)"
 )
