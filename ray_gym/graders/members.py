@@ -21,7 +21,7 @@ _BUT = re.compile(r"(?i:\b(?:but|(?:al)?though|while|whereas|however|yet)\b)")
 _BEST = (
     r"(?:(?!(?:not|no|less|only|almost|nearly|part(?:ial)?ly|hardly|barely|never|mostly)\b)\w{1,14}\s){0,3}"
     r"(?:(?:better|best|stronger|superior|preferable|right|correct|winner)(?!\s(?:as\swell|too)\b)"
-    r"(?=[.,;:!)]|\Z|\s(?:than|overall|answer|response|one|choice|because|as|since|and|but|al?though|even|while|here)\b))"
+    r"(?=[.,;:!)]|\Z|\s(?:than|overall|answer|response|one|choice|because|as|since|and|but|al?though|even|while|here|in|on)\b))"
 )
 _HAS_IT = r"(?:has|gives)\sthe\s(?:right|correct|better|best)\s(?:answer|response|solution|one)(?![^\W_])"
 _WORSE = (

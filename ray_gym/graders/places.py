@@ -67,7 +67,8 @@ _CHOSEN = re.compile(
     r"|awarded|given|comes?|have|need|going|want|tend|inclined|corresponds|no\s+choice\s+but)\s+to"
     r"|(?:vot\w+(?:\s+is)?|opt\w*|deci(?:de|ding)\w*|settle|go(?:ing)?|scores?|grade|rating|preference(?:\s+is)?|choice(?:\s+is)?|point|favou?r)\s+(?:for|of)"
     r"|\b(?:I|we)\s+(?:\w{1,12}\s+)?(?:arrive|come|get)\s+(?:at|to)"
-    r"|(?:best|better|strong(?:er|est)|superior|right|correct|winning|preferred|(?:more|most)\s+\w{1,16})\s+(?:\w{1,12}\s+){0,5}(?:from|by)|confident\s+in)\s+\Z)"
+    r"|(?:best|better|strong(?:er|est)|superior|right|correct|winning|preferred|(?:more|most)\s+\w{1,16})\s+(?:\w{1,12}\s+){0,5}(?:from|by)|confident\s+in)\s+"
+    rf"{MARKS}{{0,12}}\Z)"
 )
 """Words that end with a preposition, and choose what is named behind them."""
 _OTHERS = r"(?:users?|annotators?|humans?|raters?|colleagues?|reference|students?|experts?|people|others|crowd)"

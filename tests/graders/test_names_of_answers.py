@@ -41,6 +41,8 @@ CHOSEN = [
     "Both are fine and {noun} {x} wins.",
     "I clearly prefer {noun} {x}.",
     "I still prefer {noun} {x}.",
+    "I'd go with **{noun} {x}**.",
+    "The edge goes to **{noun} {x}**.",
     "So I'd have to go with {noun} {x}.",
     "I would have to choose {noun} {x}.",
     "I'd give the edge to {noun} {x}.",
