@@ -35,7 +35,7 @@ _OF_THE_VERDICT = (
 )
 _WRONG = r"(?:wrong|incorrect|false|invalid|inaccurate|untrue|off)"
 _ENDS = r"(?![^\W_])"
-_BEGINS = r"[*_\"')]{0,4}[\s*_]{0,6}(?:(?:no|oh|so|well|ah|hm{1,5}|sorry|but|and|please|note|also|in\sfact)\b[\s,:.]{1,4}){0,2}"
+_BEGINS = r"[*_\"')]{0,4}+[\s*_]{0,6}+(?:(?:no|oh|so|well|ah|hm{1,5}|sorry|but|and|please|note|also|in\sfact)\b[\s,:.]{1,4}){0,2}"
 _VERDICT = (
     r"(?:verdict|label|rating|scor(?:e|ing)|grad(?:e|ing)|mark|judgment|judgement|decision|assessment|evaluation)"
 )
