@@ -36,6 +36,8 @@ AGENTS = {
     "smolagents": f"{{python: 'examples.agents.smolagents_agent:play', interpreter: {agents_dir() / PYTHON}}}",
 }
 """Agents by name. The model's context of 8,192 tokens is too short for all the tools of the first two."""
+ENOUGH_TOKENS = 8
+"""Number of tokens from which the mean difference of a sample alone is held against what is allowed."""
 CONFIG = """
 environment: {{id: math, judge: false}}
 tasks: {{generate: 1}}
@@ -81,15 +83,15 @@ def test_an_agents_episode_is_exact(
 
 
 def assert_forward_pass_agrees(samples: list[dict[str, Any]], recomputed: tuple[Reference, Grammars]) -> None:
-    """Checks that the engine has had as its prompt, at every step, what an episode's samples say. The mean is taken of all
-    their tokens, for a sample may have no more than three.
+    """Checks that the engine has had as its prompt, at every step, what an episode's samples say. The means are those of each
+    sample of enough tokens and of all together, for a sample may have no more than three.
     """
+    mean, largest = (2e-5, 2e-4) if cpu_dtype() == "float32" else (0.1, 2.0)
     differences = []
     for sample in samples:
         computed, at_edge = sample_logprobs(sample, *recomputed)
         recorded = np.array(sample["logprobs"])[np.array(sample["loss_mask"], dtype=bool)]
         differences.append(np.abs(computed.numpy() - recorded))
-        assert at_edge == 0
-    mean, largest = (2e-5, 2e-4) if cpu_dtype() == "float32" else (0.1, 2.0)
-    every = np.concatenate(differences)
-    assert every.mean() <= mean and every.max() <= largest
+        assert at_edge == 0 and differences[-1].max() <= largest
+        assert differences[-1].mean() <= mean or len(recorded) < ENOUGH_TOKENS
+    assert np.concatenate(differences).mean() <= mean

@@ -140,6 +140,7 @@ def test_the_last_box_that_is_closed(text: str, found: str | None) -> None:
         ("Answer:\n\U0001f600\n\nExplanation: joy.", "\U0001f600"),
         ("Answer:\n\u2713\nThis is right.", "\u2713"),
         ("Answer:\n\u2705\n5", "5"),
+        ("Answer:\n\U0001f389\n5", "5"),
         ("Answer:\n\u2705", "\u2705"),
         ("Answer:\n+---+---+\n| 5 |", "| 5 |"),
         ("Answer:\n- x**2", None),
