@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from ray_gym.graders.characters import CROSSES, DASHES, MARKS, UNSPACED
+from ray_gym.graders.chosen import before_noun, is_chosen
 from ray_gym.graders.finder import POINTS
 from ray_gym.graders.references import NAMED_REFERENCE, NAMES_THE_REFERENCE
-from ray_gym.graders.spoken_of import is_spoken_of
 
 _FILLER = (
     r"(?:an?|the|fully|entirely|completely|totally|wholly|quite|really|very|strictly|exactly|perfectly|absolutely|altogether"
@@ -52,10 +52,12 @@ _JUDGES = (
 _AROUND = rf"(?:\\[a-z]{{4,7}}\{{|[+]|{MARKS})"
 _LEAD = re.compile(
     rf"(?i:(?:[:=|,;/\uff1a\uff0c\u3001\u2192\u21d2\u2026\u2014]|[\u2705\u2714\u2611{CROSSES}]\ufe0f?|[-=]>|\.\.\.|(?<=\s)[{DASHES}]|[{''.join(UNSPACED)}]"
-    rf"|\b(?:{_COPULA}|{OF_A_VERDICT}|{THEREFORE})(?:\s+{_FILLER}){{0,4}}"
-    rf"|\b{_JUDGES}(?:\s+{_OBJECT}){{0,6}}(?:\s+{_FILLER}){{0,3}}|\b100\s?%){_AROUND}{{0,12}}\Z)"
+    rf"|\b(?:{_COPULA}|{OF_A_VERDICT}|{THEREFORE})(?:\s+{_FILLER}){{0,4}}|\b100\s?%){_AROUND}{{0,12}}\Z)"
 )
-"""Ends the words that lead to a verdict: a colon or another sign, `is`, a noun such as `verdict`, `so`, or `I rate the answer`."""
+_JUDGED = re.compile(rf"(?i:\b{_JUDGES}(?:\s+{_OBJECT}){{0,6}}(?:\s+{_FILLER}){{0,3}}{_AROUND}{{0,12}}\Z)")
+"""These two end the words that lead to a verdict: a colon or another sign, `is`, a noun such as `verdict`, `so`; or `I rate
+the answer`.
+"""
 _ONE_WORD = re.compile(rf"{MARKS}{{0,12}}[{DASHES}]?{MARKS}{{0,4}}(?P<word>[^\W_]+)(?:{MARKS}|[{DASHES}]){{1,12}}\Z")
 _PREPOSITION = re.compile(
     r"(?i:for|to|of|if|from|without|towards?|unlike|being|until|till|than|between|with|like|versus|vs|beyond|against|requires?|missing|misses|lack\w*|lost|loses|omit\w*"
@@ -180,9 +182,13 @@ def _is_led_to(said: str, first: int, start: int, end: int) -> bool:
         return False
     if _CLAIMED.search(said, begin, start) and not _OWN.search(said, begin, start):
         return False
-    if is_spoken_of(said, begin, start, end):
-        return False
-    return _LEAD.search(said, begin, start) is not None
+    words = said[begin:start]
+    spoken = before_noun(words, said[start:end])
+    if spoken is not None:
+        return is_chosen(
+            spoken, words[len(spoken) :], said[end : end + _WINDOW], is_led_to=_LEAD.search(spoken) is not None
+        )
+    return _LEAD.search(words) is not None or _JUDGED.search(words) is not None
 
 
 def _is_followed(said: str, end: int, last: int) -> bool:

@@ -54,6 +54,8 @@ CHOSEN = [
     "It was hard to decide, but I prefer {noun} {x}.",
     "Both are nearly identical, but I prefer {noun} {x}.",
     "Instead of padding, it gives facts, so I prefer {noun} {x}.",
+    "While both are good, I prefer {noun} {x}.",
+    "When I look at the facts, {noun} {x} is better.",
     "The more accurate answer comes from {noun} {x}.",
     "The most helpful answer is provided by {noun} {x}.",
     "The better response is the one provided by {noun} {x}.",
@@ -90,6 +92,26 @@ SPOKEN_OF = [
     "My colleague recommended {noun} {y}.",
     "I would pick {noun} {x} over {noun} {y}.",
     "{noun} {x} beats {noun} {y}.",
+    "It outperforms {noun} {y}.",
+    "I penalized {noun} {y}.",
+    "This hurts {noun} {y}.",
+    "The factual error disqualifies {noun} {y}.",
+    "My main complaint concerns {noun} {y}.",
+    "I also appreciate {noun} {y}.",
+    "It would be a mistake to choose {noun} {y}.",
+    "It is hard to justify choosing {noun} {y}.",
+    "I understand why some prefer {noun} {y}.",
+    "Style points go to {noun} {y}.",
+    "I gave fewer points to {noun} {y}.",
+    "The most serious error was made by {noun} {y}.",
+    "The more verbose answer comes from {noun} {y}.",
+    "I partly agree with {noun} {y}.",
+    "I nearly went with {noun} {y}.",
+    "I was going to pick {noun} {y}.",
+    "My first instinct was to choose {noun} {y}.",
+    "The problem is with {noun} {y}.",
+    "Let me now evaluate {noun} {y}.",
+    "I need to analyze {noun} {y}.",
     "{x}\n\n### Reason: {noun} {x} is more detailed than {noun} {y}.\n\n### Reference: none",
 ]
 
@@ -108,6 +130,24 @@ def test_a_name_that_is_spoken_of_is_none(text: str, names: list[str]) -> None:
     for noun in NOUNS:
         said = text.format(noun=noun, x=names[0], y=names[1])
         assert clear_label(said, names) is last_label(said, names) is None, said
+
+
+@pytest.mark.parametrize("names", NAMES)
+@pytest.mark.parametrize(
+    "before",
+    ["It is clear that ", "In sum ", "It seems ", "I would argue ", "This shows that ", "There is no doubt that "],
+)
+def test_a_name_that_is_called_better_is_a_verdict_whatever_stands_before(before: str, names: list[str]) -> None:
+    for noun in NOUNS:
+        said = f"{before}{noun} {names[0]} is better."
+        assert clear_label(said, names) == last_label(said, names) == names[0], said
+    for other in ("The user thinks that ", "I do not see that ", "Unless "):
+        assert clear_label(f"{other}{noun} {names[0]} is better.", names) is None
+
+
+def test_answers_that_are_gone_through_one_by_one_are_no_verdict() -> None:
+    text = "Evaluating Response A:\n- clear and correct\n\nEvaluating Response B:\n- wrong date\n- too long"
+    assert last_label(text, ["A", "B"]) is None
 
 
 @pytest.mark.parametrize("labels", [("Yes", "No"), ("yes", "no"), ("1", "2", "3", "4", "5"), ("OK", "KO")])
@@ -135,6 +175,12 @@ def test_answer_and_output_are_verbs_too(labels: tuple[str, ...]) -> None:
         "The reference contradicts response {y}.",
         "It ends with answer {y}.",
         "The function returns output {y}.",
+        "The response states the answer {y}.",
+        "The solution yields the answer {y}.",
+        "The model predicted the answer {y}.",
+        "It confirms the answer {y}.",
+        "The student gives the answer {y}.",
+        "An error in step 3 leads to the answer {y}.",
     ],
 )
 @pytest.mark.parametrize(
@@ -166,6 +212,8 @@ def test_a_short_label_behind_a_noun_is_no_verdict(remark: str, title: str, labe
         "I'd have to answer {x}.",
         "This points to answer {x}.",
         "That leaves answer {x}.",
+        "I'd rate the student's answer {x}.",
+        "I hereby answer {x}.",
     ],
 )
 def test_a_short_label_behind_a_noun_that_is_given_is_a_verdict(text: str) -> None:
