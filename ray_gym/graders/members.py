@@ -18,16 +18,26 @@ _REASONS = re.compile(
 _WORD = 4
 """Least number of letters of a label that may be in another letter case in a reason; `no` is a word there."""
 _BUT = re.compile(r"(?i:\b(?:but|(?:al)?though|while|whereas|however|yet)\b)")
+_IS = (
+    r"(?:is|was)\s(?:(?!(?:not|no|less|only|almost|nearly|part(?:ial)?ly|hardly|barely|rarely|never|mostly|sometimes|some|supposedly"
+    r"|allegedly|seemingly|apparently|from|but|at|close|neither)\b)\w{1,14}\s){0,3}"
+)
 _BEST = (
-    r"(?:(?!(?:not|no|less|only|almost|nearly|part(?:ial)?ly|hardly|barely|never|mostly)\b)\w{1,14}\s){0,3}"
-    r"(?:(?:better|best|stronger|superior|preferable|right|correct|winner)(?!\s(?:as\swell|too)\b)"
-    r"(?=[.,;:!)]|\Z|\s(?:than|overall|answer|response|one|choice|because|as|since|and|but|al?though|even|while|here|in|on)\b))"
+    rf"(?:{_IS}(?:better|best|stronger|superior|preferable|winner|preferred)"
+    r"(?!\s(?:as\swell|too|at|with|for|when|where|written|\w{2,14}(?:ed|ly)|(?:in|on)\s(?!all|every|balance|general))\b)|wins"
+    r"|has\sthe\s(?:better|best)\s(?:answer|response|solution|one)|outperforms|beats|surpasses)(?![^\W_])"
 )
-_HAS_IT = r"(?:has|gives)\sthe\s(?:right|correct|better|best)\s(?:answer|response|solution|one)(?![^\W_])"
+_WRONG = r"(?:wrong|off|incorrect|worse|weaker|inferior)"
 _WORSE = (
-    r"(?:(?:is|was)\s(?:\w{1,12}\s)?(?:wrong|incorrect|worse|weaker|inferior|not\s(?:better|correct|right|as\sgood))"
-    r"|does\snot(?=[.,;]|\Z)|fails|loses)(?![^\W_])"
+    r"(?:(?:is|was)\s(?:(?:the|clearly|completely|factually|simply|plainly|much|far|also|just)\s){0,2}"
+    rf"(?:{_WRONG}|not(?:\s(?:better|correct|right|as\sgood))?)|loses)"
+    r"(?=[.,;:!)]|\Z|\s(?:than|to|because|as|since|and|but|while|whereas|answer|response|one|of)\b)"
 )
+_RIGHT = (
+    rf"(?:{_IS}(?:right|correct)(?:\s(?:one|answer|response))?|(?:has|gives|provides)\sthe\s(?:right|correct)\s(?:answer|response|solution|one))"
+    r"(?=[.,;:!)]|\Z|\s(?:and|because|as(?!\swell))\b)"
+)
+_NOT_SO = r"(?:(?:is|was|does|did|has)(?:\snot|n['\u2019]t))(?=[.,;]|\Z)"
 
 
 def without_reason(text: str, finder: Finder, stated: Callable[[str], Sequence[str | None]]) -> str:
@@ -71,7 +81,7 @@ def _is_harmless(reason: str, verdict: str, finder: Finder, stated: Callable[[st
     if verdict in finder.negative:
         return not _is_denied(verdict, reason) and set(stated(said)) <= {verdict, None}
     said = re.sub(
-        rf"(?i:\bno\s(?:(?!doubt|about|of|so\b)\w{{1,12}}\s){{0,2}}|(?:\bnot|n['\u2019]t|\bwithout)\s(?:an?\s)?){_bare(finder.negative)}",
+        rf"(?i:\bno\s(?:(?!(?:doubt|about|so|and|it|the|but)\b)\w{{1,12}}\s){{0,3}}|(?:\bnot|n['\u2019]t|\bwithout)\s(?:an?\s)?){_bare(finder.negative)}",
         " ",
         said,
     )
@@ -86,21 +96,19 @@ def _is_denied(label: str, reason: str) -> bool:
 
 
 def _is_chosen(name: str, verdict: str, said: str) -> bool:
-    """Says whether a reason prefers an answer of this name to that of the verdict. It may concede that it is right: `B is
-    right, but A has more details`, or `While B is right, A ...`.
+    """Says whether a reason prefers an answer of this name to that of the verdict: it calls it better, or the other worse,
+    and does not say so of both; or nothing but right, or right where the other is not.
     """
     own, other = _bare([verdict]), rf"(?:\w{{3,12}}\s)?{_bare([name])}"
     preferred = rf"(?i:prefer|\bonly|choose|pick|favou?r)\s{other}(?!['\u2019]s)|{other}\s(?:>|(?i:should\sbe\s(?:preferred|chosen)))"
-    if re.search(rf"{preferred}|{own}\s(?i:{_WORSE})", said):
+    if re.search(preferred, said):
         return True
-    best = re.search(
-        rf"(?P<while>(?i:while|whereas|although|though)\s)?{other}\s(?i:(?:is|was)\s{_BEST}|wins(?![^\W_])|{_HAS_IT})",
-        said,
-    )
-    if best is None:
+    if re.search(rf"{other}\s(?i:{_BEST})|{own}\s(?i:{_WORSE})", said):
+        return not re.search(rf"{own}\s(?i:{_BEST})|{other}\s(?i:(?:is|was)\s(?:\w{{1,12}}\s){{0,2}}{_WRONG})", said)
+    if not re.search(rf"{other}\s(?i:{_RIGHT})", said):
         return False
-    behind = said[best.end() :]
-    return not re.search(rf"(?:{'' if best['while'] else _BUT.pattern})[^.]*{own}", behind)
+    is_alone = not re.search(own, said) and not _BUT.search(said)
+    return is_alone or re.search(rf"{own}\s{_NOT_SO}|\bnot\s{own}", said) is not None
 
 
 def _without_subjects(said: str, finder: Finder) -> str:
