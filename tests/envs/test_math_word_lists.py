@@ -67,6 +67,11 @@ IN_ORDER = [
     ("B, A, D, C", r"\text{A, B, C, D}", "Match each function with its graph."),
     (r"\text{Ann, Bob}", r"\text{Bob, Ann}", "Who is the tallest, and who the shortest?"),
     ("A,A,B", r"\text{A, B, A}", "Which is it in the three cases?"),
+    ("A, C", r"\text{C, A}", "Who is the knight and who is the knave?"),
+    ("A, C", r"\text{C, A}", "Which graph shows f, and which shows its derivative?"),
+    ("A, C", r"\text{C, A}", "Pair each equation with a graph."),
+    ("A, C", r"\text{C, A}", "What are the next two letters?"),
+    ("B, A", r"\text{A, B}", "For (1) and (2), which of the graphs fits?"),
 ]
 
 
@@ -90,6 +95,9 @@ def test_their_order_counts_unless_they_are_options(expected: str, other: str, q
         "Put a tick beside each prime. In order to win, which may be chosen?",
         "Which figures match the description?",
         "Which are true? Answer in alphabetical order.",
+        "Consider the sequence 2, 4, 8. Which statements are true?",
+        "For each integer n, which statements are true?",
+        "The sum of the first and second number is 10. Which of the following hold?",
     ],
 )
 def test_the_letters_of_options_are_in_any_order(question: str) -> None:
@@ -97,9 +105,22 @@ def test_the_letters_of_options_are_in_any_order(question: str) -> None:
         assert verify_answer(expected, rf"\boxed{{{box}}}", question)[0] == 1
 
 
+@pytest.mark.parametrize(
+    "question", ["Select all that apply.", "Which of the following are true?", "Which statements hold?"]
+)
+def test_letters_of_which_all_are_asked_for_are_in_any_order_too(question: str) -> None:
+    for expected in ("C, A", "III, I"):
+        given = ", ".join(reversed(expected.split(", ")))
+        assert verify_answer(expected, rf"\boxed{{\text{{{given}}}}}", question)[0] == 1
+        assert verify_answer(expected, rf"\boxed{{\text{{{given}}}}}", "Match each with its graph.")[0] == 0
+
+
 def test_letter_case_counts_in_symbols() -> None:
     assert verify_answer("AA, Aa", r"\boxed{\text{aa, Aa}}", "Which genotypes?")[0] == 0
     assert verify_answer("AA, Aa", r"\boxed{\text{AA, Aa}}", "Which genotypes?")[0] == 1
     assert verify_answer("Co, Ni", r"\boxed{\text{CO, NI}}", "Which metals?")[0] == 0
+    assert verify_answer("aB, Ab", r"\boxed{\text{Ab, aB}}", "Which gametes?")[0] == 0
+    for words in ("AM, PM", "UK, US", "go, stop", "Jo, Amy"):
+        assert verify_answer(words, rf"\boxed{{\text{{{words.lower()}}}}}", "Which?")[0] == 1
     assert verify_answer("X, x", r"\boxed{\text{x, X}}", "In what order?")[0] == 0
     assert verify_answer("East, North", r"\boxed{\text{east, north}}")[0] == 1
