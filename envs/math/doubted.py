@@ -14,10 +14,12 @@ _DOUBT = (
 )
 _SOMEONE = (
     r"(?:\b(?:he|she|(?:class)?mate|student|friend|brother|sister|mother|father|colleague|teacher|user|assistant|someone"
-    r"|(?:other|another|different)\smodel|(?:the|my|a|text)\s?book|\w*GPT"
-    r"|everyone)|(?-i:\b(?!(?:The|This|That|It|Logic|Lemma|Theorem|Python)\b)[A-Z][a-z]+))"
+    r"|(?:other|another|different)\smodel|(?:the|my|a|text)\s?book|\w*GPT(?:-\w{1,3})?"
+    r"|AI|chatbot|calculator|everyone)|(?-i:\b(?!(?:The|This|That|It|Logic|Lemma|Theorem|Python|Math(?:ematics)?|Algebra|Arithmetic|Everything)\b)[A-Z][a-z]+))"
 )
-_ANOTHERS = rf"\b(?:least\s\w+|second\s\w+|alternative|worst)\s*\Z|{_SOMEONE}\ssays(?:\sthat)?\sthe\s*\Z"
+_ANOTHERS = (
+    rf"\b(?:least\s\w+|second\s\w+|alternative|worst)\s*\Z|{_SOMEONE}\s(?:says|said|claim(?:s|ed))(?:\sthat)?\sthe\s*\Z"
+)
 _NOT = (
     r"(?:n['\u2019]t|\b(?:not|cannot|never|nobody|nothing|by\sno\smeans|incorrect|impossible|reject\w*|refus\w+"
     r"|den(?:y|ies|ied)|disput\w+))\b(?!\s(?:hard|difficult|surprising|only)\b)"
@@ -28,7 +30,7 @@ _NEXT_CLAUSE = (
     r"|(?<!nothing\s)(?:implies|shows)|doubts?|(?<!how\s)(?<!why\s)(?<!what\s)(?<!that\s)(?<!think\s)(?<!believe\s)(?<!sure\s)(?<!certain\s)"
     r"(?<!see\s)(?<!convinced\s)(?:(?:it|this)\s(?:follows|means|must|is|has)"
     r"|(?:we|I|you|one)\s(?:(?:can|could|may|must|will|would)\s)?"
-    r"(?:say|conclude|see|find|know|get|have|claim|deduce|infer|answer|obtain|state)))\b|\s[\u2013\u2014-]{1,3}\s"
+    r"(?:say|conclude|see|find|know|get|have|claim|deduce|infer|answer|obtain|state)|I(?:\sam|['\u2019]m)?\s(?:think|believe|sure|certain|convinced)))\b|\s[\u2013\u2014-]{1,3}\s"
 )
 """Beginning of a clause that a `not` before it does not govern."""
 _DENIED = rf"(?:\s(?:so|therefore|thus|then|hence)\b)?(?:{_ASIDE}|(?!{_NEXT_CLAUSE})[^,.!?:;\n]){{0,60}}\b(?:that|say|claim|conclude)"

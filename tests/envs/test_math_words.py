@@ -182,6 +182,7 @@ def test_a_denial_before_announced_words_has_to_govern_them(answer: str, reward:
         "Nobody doubts",
         "I do not doubt",
         "Since 4 is not prime this means",
+        "Since 4 isn't prime I think we can say",
     ],
 )
 def test_a_denial_in_the_reason_before_an_answer_does_not_govern_it(reason: str) -> None:
@@ -215,6 +216,9 @@ def test_a_denial_in_the_reason_before_an_answer_does_not_govern_it(reason: str)
         "Another model says",
         "The book says",
         "ChatGPT says",
+        "GPT-4 says",
+        "My calculator says",
+        "My friend said",
     ],
 )
 def test_a_denial_that_governs_an_answer_and_that_of_another_are_none(denial: str) -> None:
