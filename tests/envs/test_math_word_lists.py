@@ -71,6 +71,8 @@ IN_ORDER = [
     ("A, C", r"\text{C, A}", "Which graph shows f, and which shows its derivative?"),
     ("A, C", r"\text{C, A}", "Pair each equation with a graph."),
     ("A, C", r"\text{C, A}", "What are the next two letters?"),
+    ("A, C", r"\text{C, A}", "Which option belongs in each blank?"),
+    ("C, A", r"\text{A, C}", "Which of the doors should be opened first?"),
     ("B, A", r"\text{A, B}", "For (1) and (2), which of the graphs fits?"),
 ]
 
@@ -95,6 +97,8 @@ def test_their_order_counts_unless_they_are_options(expected: str, other: str, q
         "Put a tick beside each prime. In order to win, which may be chosen?",
         "Which figures match the description?",
         "Which are true? Answer in alphabetical order.",
+        "Which of the following are groups of order 6?",
+        "Find all of the statements that are true.",
         "Consider the sequence 2, 4, 8. Which statements are true?",
         "For each integer n, which statements are true?",
         "The sum of the first and second number is 10. Which of the following hold?",
