@@ -26,18 +26,19 @@ _NO_LEAD = re.compile(
 )
 """Ends words that lead to a label, but not to a name: the problem is with Response B."""
 _NOT_NOW = re.compile(
-    r"(?i:\b(?:initial|initially|original|originally|at\s+(?:first|the\s+(?:start|outset|beginning))|on\s+(?:a\s+)?first|on\s+the\s+surface"
-    r"|first\s+(?:instinct|impression|thought|reaction|choice|guess|pick)|(?:I|we)\s+(?:had\s+)?first|earlier|superficial"
-    r"|unless|if|normally|usually|otherwise|without\s+(?:this|that|the)|in\s+(?:an?|another|other)\s+(?:\w+\s+)?contexts?"
+    r"(?i:\b(?:initially|originally|at\s+(?:first|the\s+(?:start|outset|beginning))|on\s+(?:a\s+)?first|on\s+the\s+surface"
+    r"|(?:first|initial|original)\s+(?:instinct|impression|thought|reaction|choice|guess|pick|preference|view|read|reading)"
+    r"|superficial\s+(?:read|reading|look|glance)|(?:I|we)\s+(?:had\s+)?first|earlier|(?:normally|usually|otherwise),?\s+(?:I|we)"
+    r"|unless|if|without\s+(?:this|that|the)|in\s+(?:an?|another|other)\s+(?:\w+\s+)?contexts?"
     r"|(?:before|until|when|while|(?<!is\s)(?<!['\u2019]s\s)(?<!reason\s)(?<!reasons\s)why|how)(?![^\n]*,))\b"
     r"(?![^\n]*\b(?:but|however|now|so)\b))"
 )
 """Words of what was chosen in thought, or at another time, and is not taken up again behind a `but`."""
 _ASPECTS = r"(?:style|tone|brevity|format(?:ting)?|length|concision|conciseness|clarity|coherence|creativity|readability|grammar|fluency)"
 _NO_ASPECT = (
-    r"(?!(?:in|on|for|from|at)\s+(?:(?:conclusion|summary|short|sum|total|general|brief|fact|light|view|every|all|balance|me|my|our|the\s+(?:end|whole|above"
-    r"|reasons?)|that\s+basis|both|(?:this|these|that|those)(?:\s+(?:reasons?|case|comparison|pair|basis))?)\b(?!\s+(?:respect|aspect|way|regard|point|criterion|category"
-    r"|turn|question)\w*)))"
+    r"(?!(?:in|on|for|from|at)\s+(?:conclusion|comparison|contrast|summary|short|sum|total|general|brief|fact|light|view|every|all|most|balance"
+    r"|closer|me|my|our|its|their|both|a\s+scale|the\s+(?:end|whole|above|reasons?|basis|given)|that\s+basis"
+    r"|(?:this|these|that|those)\s+(?:reasons?|case|comparison|pair|basis|account|prompt|task)|[^,.\n]{0,40}\b(?:overall|quality))\b)"
 )
 OF_AN_ASPECT = re.compile(
     rf"(?i:(?:\b(?:in\s+terms\s+of|when\s+it\s+comes\s+to|as\s+for|with\s+(?:respect|regard)\s+to|regarding|concerning"
@@ -48,16 +49,17 @@ OF_AN_ASPECT = re.compile(
 )
 """Words of a sentence that is about an aspect of what is judged: In terms of style, ..."""
 _WAS_CHOSEN = re.compile(
-    r"(?i:\b(?:before|until|while|when|at\s+first|initially)\b[^.!?\n]{1,80}"
+    r"(?i:\b(?:before|until|at\s+first|initially)\b[^.!?\n]{1,80}"
     rf"\b(?:preferred|favou?red|chose|picked|selected|leaned|went|thought)\b(?:\s+\w{{1,8}}){{0,2}}\s+{MARKS}{{0,12}}\Z)"
 )
 _IS_QUOTED = re.compile(
-    r"(?i:\b(?:instructions?|reads?|says?|saying|said|wrote|writes|judge|asks?)\s?:[^\n]{0,60}\Z|\b(?:alone|solely)\b[^.!?\n]{0,60}\Z"
-    r"|\bhad\s+I\b|\bimagine\b|\bas\s+an?\s+(?!result|consequence|whole)\w+)"
+    r"(?i:\b(?:instructions?|reads?|says?|saying|said|wrote|writes|judge|asks?)\s?:[^\n]{0,60}\Z|\b(?:(?:by|on|for)\s[^,.\n]{1,40}\salone|based\s+solely)\b"
+    r"|\bhad\s+I\b|\bimagine\b|\bas\s+an?\s+(?:\w+\s+)?(?:reader|teacher|beginner|child|user|novice|expert|student)\b)"
 )
 """These two end a choice of another time, of others, or of one part of what is judged."""
 _OF_THE_WORSE = re.compile(
-    r"(?i:\b(?:loser|weak(?:er|est)|worse|worst|runner-up|second\s+(?:best|choice|place)|problem|issue)\b(?:\s+\w{1,12}){0,4}\s+\Z)"
+    r"(?i:\b(?:(?:loser|weak(?:er|est)|worse|worst|runner-up|(?:long|short)(?:er|est)\s+one|most\s+(?:errors|mistakes)"
+    r"|second\s+(?:best|choice|place|pick))\b(?:\s+\w{1,12}){0,4}|(?<!to\s)(?<!for\s)(?:the|its)\s+(?:main\s+|only\s+)?(?:problem|issue)\s+(?:is|was)(?:\s+\w{1,12}){0,2})\s+\Z)"
 )
 _ADVERB = (
     r"(?:still|thus|then|therefore|hence|only|just|rather|much|now|hereby|once\s+again|overall"
@@ -84,20 +86,20 @@ _SELECTS = (
 )
 _TAKES = (
     r"(?:(?:say|think|thought|believe|conclude|find|feel|judge|declare|guess|argue|determine|certain|confident|sure)(?:\s+that)?"
-    r"|get|got|obtain|reach|have|(?:arrive|come|came)\s+(?:at|to)|are\s+left\s+with)"
+    r"|get|got|obtain|reach|have|arrive\s+at|are\s+left\s+with)"
 )
-_PRIZE = r"(?:edge|nod|win|vote|victory|preference|choice|pick|verdict|decision|crown|prize|award|first\s+place)"
+_PRIZE = r"(?:edge|nod|win|vote|victory|preference|choice|pick|crown|prize|award|first\s+place)"
 _LIKE = r"(?:accurate|helpful|correct|complete|useful|convincing|preferable|reliable|truthful|informative)"
 _CHOSEN = re.compile(
     rf"(?i:(?:{_I}\s+(?:{_SELECTS}|{_TAKES})"
-    rf"|\b(?:this|that|which|it)\s+(?:leads|led|makes|made|leaves|brings)\s+(?:me|us)(?:\s+(?:to|with))?(?:\s+{_ADVERB})?(?:\s+{_SELECTS})?"
+    rf"|\b(?:this|that|which|it)\s+(?:leads|led|makes|made)\s+(?:me|us)(?:\s+to)?(?:\s+{_ADVERB})?(?:\s+{_SELECTS})?"
     rf"|(?:\A|[:;.!?\n]\s*|\b(?:I|we)\b[^.!?\n]{{1,90}}\b(?:and|but|so)\s+)(?:{_ADVERB}\s+)?{_SELECTS}"
-    r"|\b(?:this|that|which)\s+(?:favou?rs|points\s+to|leads\s+to|leaves|yields|gives|earns|deserves|merits|warrants|justifies|implies"
+    r"|\b(?:this|that)\s+(?:favou?rs|points\s+to|leads\s+to|leaves|earns|deserves|merits|warrants|justifies|implies"
     r"|corresponds\s+to|comes\s+down\s+to|tips\s+the\s+(?:balance|scales)\s+(?:towards?|in\s+favou?r\s+of))(?:\s+us)?"
     rf"|\b(?:evidence|balance|comparison|everything|(?:the|all|both|most|these)\s+criteria|all\s+of\s+this|scales)\s+(?:{_ADVERB}\s+)?"
-    r"(?:favou?rs?|points?\s+to|tips?\s+(?:towards?|in\s+favou?r\s+of))"
+    r"(?:favou?rs?|tips?\s+(?:towards?|in\s+favou?r\s+of))"
     rf"|(?:\A|\n|[.,]\s|\b(?:the|my|our|an?|slight|clear|small|narrow|slim|overall|final)\s+){_PRIZE}\s+(?:is\s+(?:for|that)|(?:(?:would|should)\s+)?go(?:es)?\s+(?:to|for|with)|falls\s+on|belongs\s+to"
-    r"|leans?\s+(?:towards?|to)|to|for|(?:is\s+)?in\s+favou?r\s+of)"
+    r"|leans?\s+(?:towards?|to)|to|for|(?:is\s+)?in\s+favou?r\s+of)|\b(?:verdict|decision|judgment)\s+(?:is\s+(?:for|that|in\s+favou?r\s+of)|goes\s+(?:to|for))"
     r"|(?:\A|[.\n]\s?)(?:overall,?\s)?(?:(?:an?|the)\s)?(?:(?:slight|clear|small|overall|strong)\s)?(?:advantage|preference)(?:\s+goes)?(?:\s+(?:to|for))?"
     rf"|\bthe\s+(?:overall\s+)?(?:best|better|strong(?:er|est)|superior|right|correct|winning|preferred|(?:more|most)\s+{_LIKE})"
     r"\s+(?:(?:answer|response|one|solution|output|choice)\s+)?(?:overall\s+)?(?:is|comes|came|was)\s+(?:the\s+one\s+)?"
@@ -120,7 +122,7 @@ _IS_BEST = re.compile(
     rf"(?i:{MARKS}{{0,6}}(?:(?:is|was|as)\s+(?:(?:the|clearly|overall|slightly|much|far|simply|still|a\s+bit|marginally|significantly"
     r"|clear|my)\s+){0,3}(?:better|best|superior|stronger|preferable|winner|preferred)|wins)"
     r"(?:\s+(?:one|answer|response|choice|option|solution|overall|here))?"
-    r"(?=[.,;:!)*]|\Z|\s+(?:than|because|as|since|and|but|due)\b))"
+    r"(?=[.,;:!)*]|\Z|\s+(?:than|because|as|since|and|due)\b)(?![^.!?\n]*\b(?:but|however|though|although)\b))"
 )
 """Words behind a name that call it the best."""
 _SEEMS = re.compile(

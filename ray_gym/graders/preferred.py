@@ -22,7 +22,7 @@ _OF_A_PART = r"(?!\s(?:written|\w{2,14}(?:ed|ly))\b)"
 _IN_PART = r"(?!\s(?:as\swell|too|at|with|for|when|where|(?:in|on)\s(?!all|every|balance|general))\b)"
 _BEST = (
     rf"(?:{_IS}{_PREFERABLE}{_OF_A_PART}{_IN_PART}|(?:(?:clearly|easily|narrowly|overall)\s)?(?:wins(?!\s(?:on|in|at|points?|for|only|if|when)\b)|should\swin"
-    r"|has\sthe\s(?:better|best)\s(?:answer|response|solution|one)|(?:outperforms|beats|surpasses)\s(?:\w{3,12}\s)?(?-i:[A-Z\d]\b)))(?![\w-])"
+    r"|has\sthe\s(?:better|best)\s(?:answer|response|solution|one)|(?:outperforms|beats|surpasses)\s(?:\w{3,12}\s)?(?-i:[A-Z\d]\b)(?!\s(?:on|in|at)\b)))(?![\w-])"
 )
 _WRONG = r"(?:wrong|off|incorrect|worse|weaker|inferior)"
 _WORSE = (
