@@ -16,7 +16,7 @@ _ORDERS = (
     r"(?:(?<!any\s)(?<!alphabetical\s)(?<!of\s)(?<!first\s)(?<!first-)(?<!second\s)(?<!second-)(?<!same\s)\border\b"
     r"(?!\s(?:to\b|do(?:es)?\s?n[o'\u2019]t|is\s(?:not|un)|of\s(?:operations|magnitude|each)|\d))"
     r"|\b(?:rank|arrange|sort|respectively)\b|\bmatch\s(?:each|every|them)\b|(?-i:(?:\A|[.:]\s{1,3})Match)\b|\b\w{2,9}est\sto\b"
-    r"|\bfor\s(?:parts?\s)?\(\w{1,3}\)|\b(?:which|who)\b[^.?]{1,80}\band\s(?:which|who)\b|\bwhich\b[^?]{1,80}\?\s[^?]{0,20}\bwhich\b"
+    r"|\bfor\s(?:parts?\s)?\(\w{1,3}\)|\b(?:which|who)\b[^.?]{1,80}\band\s(?:which|who)\b|\bwhich\b[^?]{1,80}\?\s(?:\(?(?:question\s)?\w{1,3}[).:]\s|and\s)?which\b"
     r"|\b(?:which|select)\b[^.?]{0,80}\b(?:blanks?|(?:match(?:es)?\s(?:each|every)|corresponds?\sto\s(?:each|every)|(?:for|in)\seach|fill)\b|first,?\s(?:and\s)?(?:then\s)?second)\b)"
 )
 _ASKS_FOR_ORDER = re.compile(
@@ -27,7 +27,7 @@ _ASKS_FOR_ORDER = re.compile(
 """Words of a question with which the places of a list's letters are, or may be, a part of the answer."""
 _IS_ORDERED = re.compile(_ORDERS, re.IGNORECASE)
 _ASKS_FOR_ALL = re.compile(
-    r"\b(?:which\s(?:of\s(?:the\s(?:following|above|statements|options|choices|answers)|these|them)|(?:\w+\s)?(?:statements?|options?|choices?|conclusions?|claims?))\b|(?:that|which)\sapply\b|select\b"
+    r"\b(?:which\s(?:(?:\w+\s)?of\s(?:the\s(?:following|above|statements|options|choices|answers)|these|them)|(?:\w+\s)?(?:statements?|options?|choices?|conclusions?|claims?))\b|(?:that|which)\sapply\b|select\b"
     r"|\bwhich\s(?:answers|ones)\b|(?:choose|check|mark|circle|identify|find|list|name|determine|give)\sall\b)",
     re.IGNORECASE,
 )

@@ -72,6 +72,7 @@ IN_ORDER = [
     ("A, C", r"\text{C, A}", "Pair each equation with a graph."),
     ("A, C", r"\text{C, A}", "What are the next two letters?"),
     ("A, C", r"\text{C, A}", "Which option belongs in each blank?"),
+    ("A, C", r"\text{C, A}", "(i) Which of the lines is steep? (ii) Which of the lines is flat?"),
     ("C, A", r"\text{A, C}", "Which of the doors should be opened first?"),
     ("B, A", r"\text{A, B}", "For (1) and (2), which of the graphs fits?"),
 ]
@@ -99,6 +100,7 @@ def test_their_order_counts_unless_they_are_options(expected: str, other: str, q
         "Which are true? Answer in alphabetical order.",
         "Which of the following are groups of order 6?",
         "Find all of the statements that are true.",
+        "Which of the relations are functions? Explain which property fails for the others.",
         "Consider the sequence 2, 4, 8. Which statements are true?",
         "For each integer n, which statements are true?",
         "The sum of the first and second number is 10. Which of the following hold?",
