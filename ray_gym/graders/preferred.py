@@ -57,7 +57,7 @@ def prefers(name: str, verdict: str, said: str) -> bool:
     """
     own, other = (rf"(?:{_NOUN}\s)?{bare([one])}" for one in (verdict, name))
     preferred = rf"(?i:prefer|\bonly|choose|pick|favou?r)\s{other}(?!['\u2019]s){_HAS_A_FAULT}"
-    if any(not _NOT_MINE.search(said[: found.start()]) for found in re.finditer(preferred, said)):
+    if any(not _NOT_MINE.search(_before(said, found)) for found in re.finditer(preferred, said)):
         return True
     if re.search(rf"{other}\s(?:>|(?i:should\sbe\s(?:preferred|chosen)))", said):
         return True
@@ -77,10 +77,14 @@ def prefers(name: str, verdict: str, said: str) -> bool:
 def _is_called(name: str, what: str, said: str) -> bool:
     """Says whether a clause begins with a name and calls its answer this, in all, rather than in an aspect of it."""
     for found in re.finditer(rf"{name}\s(?i:{what})", said):
-        before = said[max(0, found.start() - _SENTENCE) : found.start()]
+        before = _before(said, found)
         if _CLAUSE.search(before) and not OF_AN_ASPECT.search(before) and not _CONCEDED.search(before):
             return True
     return False
+
+
+def _before(said: str, found: re.Match[str]) -> str:
+    return said[max(0, found.start() - _SENTENCE) : found.start()]
 
 
 def bare(labels: Iterable[str]) -> str:
