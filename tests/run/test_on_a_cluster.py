@@ -15,7 +15,6 @@ from typing import Any
 import psutil
 import pytest
 from conftest import RAY, REPOSITORY, eventually, ray_gym, raylet_children
-from processor import slowness
 
 from ray_gym.load import load
 from ray_gym.record.schema import without_volatile
@@ -65,14 +64,10 @@ def start_of(row: dict[str, Any]) -> tuple[str, str]:
 
 @pytest.mark.runs
 def test_five_thousand_scripted_episodes(cluster: Environment, tmp_path: Path) -> None:
-    """12 s is the promise once Ray is up, on a processor of a certain speed. Same seed, same rows; another seed, other games;
-    minimax keeps what is its due.
-    """
-    before = slowness()
+    """12 s is the promise once Ray is up. Same seed, same rows; another seed, other games; minimax keeps what is its due."""
     first = play(cluster, tmp_path / "a")
-    allowed = 12 * max(before, slowness())
     summary = json.loads((first / "summary.json").read_text())
-    assert summary["seconds"] + summary["seconds_to_first_lease"] <= allowed and summary["episodes"] == 5000
+    assert summary["seconds"] + summary["seconds_to_first_lease"] <= 12 and summary["episodes"] == 5000
     again = rows(first)
     otherwise = rows(play(cluster, tmp_path / "b", "fanout.workers=3", "fanout.concurrency=50", "tasks.limit=300"))
     assert len(otherwise) == 1200 and all(again[episode_id] == row for episode_id, row in otherwise.items())
