@@ -82,7 +82,7 @@ def _said_once(events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     nodes: dict[Any, int] = {}  # a tree of beginnings: what follows a node is a node, whose key names both
     at_node: dict[str, int] = {}
     first_in: dict[tuple[str, Said], str] = {}
-    last_of: dict[str, dict[str, Said]] = {}
+    unanswered: dict[str, dict[str, Said]] = {}  # by participant: the last words of its conversations since its last
     ends = {event["thread"]: at for at, event in enumerate(events)}
     for at, event in enumerate(events):
         name, thread, new = event["participant"], event["thread"], _said(event)
@@ -93,8 +93,11 @@ def _said_once(events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         goes_on = key in nodes and at != ends[thread]
         at_node[thread] = nodes.setdefault(key, len(nodes))
         is_opening = first_in.setdefault((name, new), thread) != thread and event["kind"] == "opening"
-        is_answer = event["kind"] == "message" and thread == name and new in last_of.get(name, {}).values()
-        last_of.setdefault(name, {})[thread] = new
+        is_answer = False
+        if thread != name:
+            unanswered.setdefault(name, {})[thread] = new
+        elif event["kind"] == "message":
+            is_answer = new in unanswered.pop(name, {}).values()
         if not (goes_on or is_opening or is_answer):
             yield event
 

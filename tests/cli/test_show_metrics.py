@@ -318,6 +318,22 @@ def test_what_an_agents_conversation_begins_with_is_shown_once(tmp_path: Path) -
     ]
 
 
+def test_words_that_a_participant_says_again_are_shown_again(tmp_path: Path) -> None:
+    """Only an answer of an agent repeats what its model said, once for each answer."""
+    plain = [("policy", "message", "assistant", text) for text in ("Pardon?", "Pardon?", "Oh.", "Pardon?")]
+    assert said_by(shown_policy(tmp_path / "plain", plain)) == ["Pardon?", "Pardon?", "Oh.", "Pardon?"]
+    model = ("policy/1", "message", "assistant", "Pardon?")
+    assert said_by(shown_policy(tmp_path / "agent", [model, plain[0], plain[0]])) == ["Pardon?", "Pardon?"]
+    assert said_by(shown_policy(tmp_path / "told", [model, plain[2], plain[0]])) == ["Pardon?", "Oh.", "Pardon?"]
+    calls = [model, ("policy", "opening", "user", "Hi."), plain[0], model, plain[0]]
+    assert said_by(shown_policy(tmp_path / "again", calls)) == ["Pardon?", "Pardon?"]
+
+
+def said_by(text: str) -> list[str]:
+    """Returns what the policy said, of the text of `shown_policy`."""
+    return [line.removeprefix("policy: ") for line in text.splitlines() if line.startswith("policy: ")]
+
+
 @pytest.mark.usefixtures("own_garbage")
 def test_an_agent_whose_every_step_is_a_conversation_is_shown_soon(tmp_path: Path) -> None:
     """Its n-th conversation begins with all that was said in those before."""
