@@ -98,7 +98,8 @@ def _perfect(evidence: Evidence) -> Iterator[Problem]:
             yield f"perfect players get no reward: {what} ({play.scene})", "mend the players of `perfect`, or the hook"
             return
         if not _is_open(evidence) and reward < high - SLACK:
-            what = f"perfect players get {reward:g}, not the highest reward, {high:g} ({play.scene})"
+            why = "".join(f"; undecided: {shorten(told)}" for told in play.played.episode.undecided[:1])
+            what = f"perfect players get {reward:g}, not the highest reward, {high:g}{why} ({play.scene})"
             yield what, _GIVE_JUDGES if play.random_judges() else "mend `perfect`, `score` or `reward_range`"
             return
 

@@ -64,20 +64,27 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
 
 
 def print_warnings(console: Console, summary: dict[str, Any]) -> None:
-    """Prints what workers warned of, how many rewards are out of range, how many episodes have none as they failed, and
-    how many were dropped with their groups.
+    """Prints what workers warned of, how many rewards are out of range, how many verdicts functions did not give, how many
+    episodes have no reward as they failed, and how many were dropped with their groups.
     """
     for warning in summary["warnings"]:
         console.print(f"  [yellow]warning[/yellow]: {data_line(warning)}", soft_wrap=True)
     if outside := summary["rewards_out_of_range"]:
         told = f"{outside} rewards are outside of the environment's reward_range"
         console.print(f"  [yellow]warning[/yellow]: {told}")
+    for told, count in summary["undecided"].items():
+        console.print(f"  [yellow]warning[/yellow]: {data_line(undecided_line(told, count))}", soft_wrap=True)
     if failed := summary["status"].get("failed"):
         console.print(
             f"  [yellow]warning[/yellow]: {failed} of {summary['episodes']} episodes failed and have no reward"
         )
     if dropped := summary["status"].get("dropped"):
         console.print(f"  [yellow]warning[/yellow]: {dropped_line(dropped)}")
+
+
+def undecided_line(told: str, count: int) -> str:
+    """Returns a line of text that tells how often a function of a grader gave no verdict, and why."""
+    return f"{count} {'verdict is' if count == 1 else 'verdicts are'} undecided: {told}"
 
 
 def dropped_line(dropped: int) -> str:

@@ -60,6 +60,10 @@ class EpisodeView:
         """Cost of each participant's calls, in picos (`ray_gym.models.price`), of those whose model has a price."""
         self.first = "policy"
         self.stop: Stop | None = None
+        self.undecided: list[str] = []
+        """Functions of `Library` that gave no verdict, each with the reason, as `function: reason`."""
+        self._undecided_from = 0
+        """Number of these before the scoring."""
         self._scored_from: int | None = None
         """Number of the first event of the scoring; None before it."""
         self.asking: dict[str, Participant] = {}
@@ -230,6 +234,7 @@ class EpisodeView:
     def begin_scoring(self) -> None:
         """Begins the scoring: from now on `ask` may be used although the episode has ended."""
         self._scored_from = len(self.events)
+        self._undecided_from = len(self.undecided)
         self.forgotten.clear()
 
     def score_again(self, why: str) -> None:
@@ -241,4 +246,5 @@ class EpisodeView:
             if event.kind == "verdict":
                 event.kind, event.content = "note", f"does not count: {event.content} ({event.reward:g})"
                 event.reward = None
+        del self.undecided[self._undecided_from :]
         self.note(why)

@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ray_gym.config.interpolations import without_variables
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders.grader import Grader, Verdict, wrong_argument
 
@@ -59,6 +60,8 @@ class Library(Grader):
             self.function, *self.arguments, deadline_s=self.deadline_s, memory_mb=self.memory_mb
         )
         if given.error is not None:
+            told = given.error.removeprefix(f"{self.function} ")
+            episode.undecided.append(f"{self.function}: {without_variables(told, episode.filled_in)}")
             return Verdict(self.undecided, f"undecided: {given.error}")
         match given.value:
             case int() | float() as value if _is_finite(value):

@@ -26,7 +26,8 @@ from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.directory.empty import no_episodes
 from ray_gym.run.directory.reading import Run
 from ray_gym.run.directory.receipt import COLUMNS, receipt_of
-from ray_gym.run.driver.tally import Tally
+from ray_gym.run.driver.failures import FailureCounts
+from ray_gym.run.driver.tally import MAX_FAILURES, Tally
 from ray_gym.run.worker import ends_of_life
 
 AT_ONCE = 256
@@ -108,6 +109,8 @@ class Rescoring:
     planned: int | None = None
     """Number of episodes that the recorded run planned; None if it did not say."""
     counts: Counts = field(default_factory=Counts)
+    undecided: FailureCounts = field(default_factory=lambda: FailureCounts(MAX_FAILURES))
+    """Verdicts that functions of graders did not give."""
     live: LiveModels = field(default_factory=LiveModels)
 
     def carry_out(self) -> dict[str, Any]:
@@ -190,6 +193,8 @@ class Rescoring:
         results = [one for of_group in done for one in of_group or ()]
         for one in results:
             self.counts.add(one)
+            for told in one.played.episode.undecided:
+                self.undecided.add(told)
         config = self.change.config
         return rewritten(table, results, self.target.name, config.environment.id, config.filled_in)
 
@@ -214,6 +219,7 @@ class Rescoring:
             "interrupted": tally.done < tally.total,
             "failure": None,
             **tally.summary(),
+            "undecided": dict(self.undecided.told()),
             "notes": before.get("notes", []),
             "models_without_token_ids": before.get("models_without_token_ids", []),
             "scored_from": {"run": self.source.location, **self.counts.summary()},

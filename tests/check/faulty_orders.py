@@ -34,7 +34,7 @@ from ray_gym import (
     tool_by_schema,
 )
 from ray_gym.errors import EpisodeFailure, FailureKind
-from ray_gym.graders import Judge
+from ray_gym.graders import Judge, Library
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 
@@ -277,6 +277,11 @@ class AsksAJudge(Sound):
 class AsksAJudgeOnly(AsksAJudge):
     def perfect(self, task: OrderTask) -> Mapping[str, Player]:
         return {}
+
+
+class ScoredByABrokenFunction(Sound):
+    async def score(self, state: Order, episode: Episode) -> float:  # type: ignore[override]
+        return (await Library("json:loads", ("{",)).verdict(episode)).value
 
 
 class SellsWhileItScores(Sound):

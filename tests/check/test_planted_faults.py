@@ -35,6 +35,7 @@ from faulty_orders import (
     ReadsTheClock,
     ReadsTheClockInAThread,
     SaysWhatIsSoldInOtherWords,
+    ScoredByABrokenFunction,
     SellsWhileItScores,
     SharedState,
     ShyBuyer,
@@ -105,6 +106,11 @@ async def test_a_failure_before_anybody_speaks_is_no_matter_of_messages(other_pr
 async def test_what_is_behind_a_judge_is_looked_at(other_process: OtherProcess) -> None:
     found = await found_in(FailsBehindItsJudge, other_process)
     assert any("ZeroDivisionError" in one.what for one in found["hooks"]), found
+
+
+async def test_perfect_players_whose_verdict_is_undecided_are_told_why(other_process: OtherProcess) -> None:
+    [found] = (await found_in(ScoredByABrokenFunction, other_process))["score"]
+    assert found.what.startswith("perfect players get 0, not the highest reward, 1; undecided: json:loads: JSONDecode")
 
 
 @pytest.mark.environments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import sys
 import threading
@@ -15,9 +16,14 @@ import ray
 import yaml
 from adding_up import Sums, mumbling, off_by
 from recorded_runs import config_of, record, rows_of
+from rich.console import Console
 
+from ray_gym import Episode, Score
 from ray_gym.cli import main
 from ray_gym.cli.score import needs_cluster
+from ray_gym.cli.show import show_run
+from ray_gym.graders import Library
+from ray_gym.load import load
 from ray_gym.models.player import Player
 from ray_gym.plugins import find_engine
 
@@ -111,6 +117,23 @@ def test_failures_and_rewards_out_of_range_are_told_as_of_a_rollout(
     code, said = shell("run", "-o", "broken")
     assert code == 1 and "6 of 6 episodes failed and have no reward" in said and "there is no scale" in said
     assert "every episode failed" in said and len(rows_of(run.parent / "broken")) == 6
+
+
+def test_verdicts_that_a_function_did_not_give_are_told_as_of_a_rollout(
+    shell: Shell, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def score(self: Sums, state: object, episode: Episode) -> Score:
+        return await Library("json:loads", ("{",)).score(episode)
+
+    monkeypatch.setattr(Sums, "score", score)
+    code, said = shell("run", "-o", "again")
+    told = "json:loads: JSONDecodeError: Expecting property name"
+    assert code == 0 and f"warning: 6 verdicts are undecided: {told}" in said
+    [(kind, count)] = json.loads((run.parent / "again" / "summary.json").read_text())["undecided"].items()
+    assert kind.startswith(told) and count == 6
+    out = io.StringIO()
+    show_run(Console(file=out, width=160), load(run.parent / "again"))
+    assert f"\n6 verdicts are undecided: {told}" in out.getvalue()
 
 
 class Endpoint(BaseHTTPRequestHandler):

@@ -62,8 +62,11 @@ async def test_what_gives_no_verdict_is_undecided(
     expected = f"{function}: undecided: {why}"
     assert await verdict_of(runner, function, *arguments, **options) == (0, expected)
     assert await verdict_of(runner, "give", 1) == (1, "give"), "and the next call is served"
-    undecided = await verdict_of(runner, function, *arguments, undecided=-1.0, **options)
-    assert undecided == (-1, expected)
+    played = await graded(Library(f"verifiers:{function}", arguments, undecided=-1.0, **options), runner=runner)
+    assert verdicts(played) == [(-1, expected)]
+    assert played.episode.undecided == [f"verifiers:{function}: {why.removeprefix(f'verifiers:{function} ')}"]
+    played.episode.score_again("its judge failed")
+    assert not played.episode.undecided, "that verdict does not count"
 
 
 @pytest.mark.parametrize(

@@ -203,6 +203,18 @@ def test_episodes_that_are_scored_in_spite_of_a_failure_have_not_failed(where: s
     assert f"2 scored all the same: {fault}" in printed(tally) and printed(tally).count("failed: ") == 1
 
 
+def test_verdicts_that_functions_did_not_give_are_counted_by_their_reason() -> None:
+    """Its values alone, 0.0 of every episode, would not tell a verifier that is broken from a policy that is."""
+    told = [f"v:equal: KeyError: '{key}' (v.py:3)" for key in ("a", "b")]
+    late = "v:equal: gave nothing within 5 s"
+    tally = tally_of(receipt(undecided=(told[0], late)), receipt(undecided=(told[1],)), receipt())
+    assert tally.summary()["undecided"] == {told[0]: 2, late: 1}
+    assert f"warning: 2 verdicts are undecided: {told[0]}" in " ".join(printed(tally).split())
+    assert f"warning: 1 verdict is undecided: {late}" in " ".join(printed(tally).split())
+    tally.add(receipt(undecided=(told[0], late)), -1)  # its row was lost with its worker
+    assert tally.summary()["undecided"] == {told[0]: 1}
+
+
 def test_failures_at_other_lines_or_of_other_types_are_of_other_kinds() -> None:
     lines = [failed_by(f"E.f (env.py:{line})", f"it returned 5, a {kind}") for line in (3, 4) for kind in ("int", "E")]
     assert set(tally_of(*lines).summary()["failures"].values()) == {1}

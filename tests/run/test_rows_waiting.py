@@ -118,6 +118,13 @@ async def test_receipts_say_what_the_rows_say() -> None:
     assert (receipt.stop_text, receipt.failure) == ("guessed a?", "environment in x: bad ?")
 
 
+async def test_receipts_say_which_verdicts_are_undecided() -> None:
+    one, other = await played(0), await played(1)
+    one.episode.undecided = ["v:equal: ValueError: \ud83d (v.py:3)"]
+    receipts = Rows("run", "env").add([one, other])
+    assert [receipt.undecided for receipt in receipts] == [("v:equal: ValueError: ? (v.py:3)",), ()]
+
+
 async def test_receipts_name_the_weights_of_what_a_trainer_can_use_alone() -> None:
     good, failed, unscored = await played(0), await played(1), await played(2)
     failed.status, failed.failure = "failed", Failure(FailureKind.ENVIRONMENT, "x", "bad")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,11 +58,18 @@ class Receipt:
     """Oldest version of the weights that generated trainable tokens, by model."""
     others: tuple[float, ...] = ()
     """Rewards of the other participants."""
+    undecided: tuple[str, ...] = ()
+    """Functions of graders that gave no verdict, each with the reason, cut if it is long."""
 
 
-def receipt_of(row: Mapping[str, Any], replayed: int = 0, versions: tuple[tuple[str, int], ...] = ()) -> Receipt:
-    """Makes the receipt of a row, which must have the columns `COLUMNS`. The row does not have the fields `replayed`
-    and `versions`, so they are passed.
+def receipt_of(
+    row: Mapping[str, Any],
+    replayed: int = 0,
+    versions: tuple[tuple[str, int], ...] = (),
+    undecided: Iterable[str] = (),
+) -> Receipt:
+    """Makes the receipt of a row, which must have the columns `COLUMNS`. The row does not have the fields `replayed`,
+    `versions` and `undecided`, so they are passed.
     """
     usage, failure = row["usage"] or {}, row["failure"]
     return Receipt(
@@ -82,6 +89,7 @@ def receipt_of(row: Mapping[str, Any], replayed: int = 0, versions: tuple[tuple[
         others=tuple(
             one["value"] for one in row["rewards"] or () if one["name"] == "reward" and one["participant"] != "policy"
         ),
+        undecided=tuple(cut(utf8(told)) for told in undecided),
     )
 
 

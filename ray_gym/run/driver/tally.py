@@ -74,6 +74,9 @@ class Tally:
     """Failed episodes by the kind of their failure; at most MAX_FAILURES kinds."""
     scored_faults: FailureCounts = field(default_factory=lambda: FailureCounts(MAX_FAILURES))
     """Episodes that are scored in spite of a failure, the policy's own, by its kind; at most MAX_FAILURES kinds."""
+    undecided: FailureCounts = field(default_factory=lambda: FailureCounts(MAX_FAILURES))
+    """Verdicts that functions of graders did not give, of episodes that ended since this driver started; at most
+    MAX_FAILURES kinds."""
     costs: Counter[str] = field(default_factory=Counter)
     """Cost of the finished episodes in picos, by the name of the model, of those that have a price."""
     spent: int | None = None
@@ -151,6 +154,8 @@ class Tally:
                 self.first_tries.fail(receipt.episode.episode_id, sign)
         elif receipt.failure and receipt.status == "completed":
             self.scored_faults.add(receipt.failure, sign)
+        for told in receipt.undecided:
+            self.undecided.add(told, sign)
 
     def add_warning(self, warning: str) -> None:
         """Notes a warning of a worker, and keeps its text for the summary if it is the first of its kind."""
@@ -228,7 +233,7 @@ class Tally:
 
     def summary(self) -> dict[str, Any]:
         """Returns the part of summary.json about the episodes. Counts include those of earlier drivers; speeds,
-        nodes and warnings are those of this driver. `seconds` counts from the first lease to the end of the run.
+        nodes, warnings and undecided verdicts are those of this driver. `seconds` counts from the first lease to the end of the run.
         """
         return {
             "episodes": self.done,
@@ -239,6 +244,7 @@ class Tally:
             "outcomes": dict(+self.by_outcome),
             "failures": dict(self.failures.told()),
             "scored_faults": dict(self.scored_faults.told()),
+            "undecided": dict(self.undecided.told()),
             "warnings": list(self.warnings.values()),
             "recovery": {
                 "workers_lost": self.workers_lost,

@@ -88,4 +88,4 @@ class Rows:
 
 def _receipt(facts: Facts, played: Played) -> Receipt:
     episode = played.episode
-    return receipt_of(facts, episode.calls.log.replayed, oldest_versions(played))
+    return receipt_of(facts, episode.calls.log.replayed, oldest_versions(played), episode.undecided)
