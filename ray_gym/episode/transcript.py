@@ -77,13 +77,15 @@ class Transcript:
 
     def put(self, thread: str, kind: EventKind, message: Message) -> Event:
         """Appends a message to a thread, records it as an event, and returns the event. Its content is kept as a plain
-        `str`: a subclass (of templates, NumPy or an enum) could not be encoded.
+        `str`: a subclass (of templates, NumPy or an enum) could not be encoded. Lone surrogates, which UTF-8 can't encode,
+        are replaced, so that every model is told what the record has.
 
         Errors: TypeError if its content is no text.
         """
         on = self.threads[thread]
-        if type(message.content) is not str and isinstance(message.content, str):
-            message = replace(message, content=plain_text(message.content))
+        if isinstance(message.content, str):
+            plain = message.content if type(message.content) is str else plain_text(message.content)
+            message = (message if plain is message.content else replace(message, content=plain)).encodable()
         event = self.write(
             kind,
             participant=on.participant.name,

@@ -162,7 +162,7 @@ class RecordLog(CallLog):
         """Returns a call of the scoring, with the recorded answer to the same question, if one is left."""
         episode = self._episode_now()
         thread = episode.threads[made.thread]
-        asked = thread.participant.name, tuple(message.encodable() for message in thread.messages)
+        asked = thread.participant.name, tuple(thread.messages)
         if not (found := self._judged.get(asked)):
             self.asked_live += 1
             return made

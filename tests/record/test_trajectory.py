@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from playing import Alone, Game, Talk, calls, play_script, with_tokens
 
-from ray_gym import Episode, Message, Participant, Score, Task, tool
+from ray_gym import Episode, Message, Opening, Participant, Score, Task, ToolError, Turn, tool
+from ray_gym.engines.openai_wire import request_body
 from ray_gym.errors import UserError
 from ray_gym.events import Event
 from ray_gym.load import load
@@ -202,6 +203,33 @@ async def test_text_that_is_no_valid_unicode_spoils_no_file() -> None:
     rows = table_of(game, await quiet()).to_pylist()
     assert [row["status"] for row in rows] == ["completed", "completed"]
     assert rows[0]["events"][1]["content"][0]["text"].startswith("42 ")
+
+
+class TellsHalfACharacter(Talk):
+    """Each of its texts has half a surrogate pair, as names of files may."""
+
+    def opening(self, task: Task, state: dict[str, Any]) -> Opening:
+        return Opening(system={"policy": "Be kind \ud83d"}, messages={"policy": "Go \ud83d"})
+
+    @tool()
+    def look(self, state: dict[str, Any], caller: Participant) -> str:
+        raise ToolError("no file \udc80")
+
+    def relay(self, state: dict[str, Any], episode: Episode, turn: Turn, listener: Participant) -> str:
+        return f"{turn.text} \ud83d"
+
+
+async def test_models_are_told_what_the_record_has_of_half_a_character() -> None:
+    script = [calls("look"), calls("look\udc80"), "Bye \ud83d", "Bye"]
+    game = await play_script(TellsHalfACharacter(), script, ["Well", "Bye"], limits={"max_turns": 2})
+    assert game.played.failure is None
+    sent = [request_body(one, "m", False, {}) for model in game.models.values() for one in model.requests]
+    for body in sent:
+        json.dumps(body, ensure_ascii=False).encode()  # UTF-8 has no half of a pair
+    told = [text for model in game.models.values() for _, text in model.seen()]
+    assert {"Be kind ?", "Go ?", "Bye ? ?", "Well ?"} <= set(told) and any("no file ?" in text for text in told)
+    recorded = [event["content"][0]["text"] for event in table_of(game).to_pylist()[0]["events"] if event["content"]]
+    assert set(filter(None, told)) <= set(recorded)
 
 
 @pytest.mark.parametrize("column", ["role", "error", "reasoning", "tool_call_id"])
