@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
@@ -22,6 +21,7 @@ from ray_gym.errors import UserError
 from ray_gym.proxies import require_proxy
 from ray_gym.tools.answer import WhenLost
 from ray_gym.tools.arguments import ArgumentsBySchema
+from ray_gym.web_addresses import split_address
 
 ANY_OBJECT = ArgumentsBySchema({"type": "object"})
 """Arguments that accept any object, because the server checks them itself."""
@@ -54,12 +54,10 @@ class NemoOptions(Options):
     @field_validator("base_url")
     @classmethod
     def _check_address(cls, value: str) -> str:
-        parts = urlsplit(value)
+        parts = split_address(value, "http://host:8000")
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise ValueError("only scheme, host, port and path go here; secrets go into header_env")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{value!r} is not an address like http://host:8000")
-        return value.rstrip("/")
+        return value.strip().rstrip("/")
 
 
 class NemoGym(Environment[NemoRow, NemoSession]):

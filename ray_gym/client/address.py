@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 
 from ray_gym.proxies import proxy_to, require_proxy
+from ray_gym.web_addresses import check_header_value
 
 URL, TOKEN = "RAY_GYM_URL", "RAY_GYM_TOKEN"
 """Names of the environment variables with the address and the token."""
@@ -65,14 +66,3 @@ class Address:
 def timeouts(within_s: float) -> httpx.Timeout:
     """Returns httpx's timeouts for a request that may wait `within_s` seconds for the next bytes."""
     return httpx.Timeout(within_s, connect=min(within_s, CONNECT_S))
-
-
-def check_header_value(name: str, value: str | None) -> str | None:
-    """Checks that a value can stand in an HTTP header, and returns it.
-
-    None is returned as it is. `name` names the value in messages. Errors: ValueError if it can't. The message does not
-    show the value, since it may be a secret.
-    """
-    if value is not None and not (value.isascii() and value.isprintable() and value.strip() == value != ""):
-        raise ValueError(f"{name}: expected printable ASCII characters without spaces around them")
-    return value

@@ -68,8 +68,10 @@ def interpolations(written: Any, resolved: Any, path: Path = ()) -> Iterator[Int
 
 
 def variables_in(text: str) -> dict[str, str]:
-    """Returns the values of the environment's variables that a text of a config names, each by its name."""
-    return {name: os.environ[name] for name in names_in(text) if name in os.environ}
+    """Returns the values of the environment's variables that a text of a config names, each by its name, without whitespace
+    around it, which many readers of a value take off.
+    """
+    return {name: os.environ[name].strip() for name in names_in(text) if name in os.environ}
 
 
 def names_in(text: str) -> Iterator[str]:
@@ -97,7 +99,7 @@ def unfilled(text: str, filled_in: Sequence[Interpolation], path: Path | None = 
     for each in sorted(filled_in, key=lambda one: -len(str(one.value))):
         if each.path == path:
             return each.text
-        if len(value := str(each.value)) >= SHORTEST_MASKED:
+        if len(value := str(each.value).strip()) >= SHORTEST_MASKED:
             text = text.replace(value, each.text)
     return without_variables(text, filled_in)
 

@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -34,6 +33,7 @@ from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.models.numbers import Integer, Real
 from ray_gym.models.rates import RateLimit
 from ray_gym.proxies import answered_through, proxy_to
+from ray_gym.web_addresses import check_header_value, split_address
 
 CONNECT_TIMEOUT_S = 5.0
 """Seconds to open a connection."""
@@ -81,21 +81,10 @@ class EndpointOptions(BaseModel):
     @field_validator("base_url")
     @classmethod
     def _check_address(cls, value: str) -> str:
-        wrong = ValueError(f"{value!r} is not an address like http://host:8000/v1")
-        try:
-            parts = urlsplit(value)
-            port = parts.port
-        except ValueError:  # its text may show a part of a key, which no mask finds
-            raise wrong from None
-        if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-            raise wrong
-        try:
-            parts.hostname.encode("idna")
-        except UnicodeError as error:
-            raise ValueError(f"{value!r}: no host can have that name ({error})") from None
+        parts = split_address(value, "http://host:8000/v1")
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise ValueError("only scheme, host, port and path go here; the key is named by api_key_env")
-        return value.rstrip("/")
+        return value.strip().rstrip("/")
 
     def limits(self) -> dict[str, Any]:
         """Returns the limits of connections to the endpoint, as a new dict with the keyword arguments of `Pool`."""
@@ -109,7 +98,7 @@ class EndpointOptions(BaseModel):
 
     def require_key(self, where: str) -> str | None:
         """Returns the API key, None if no environment variable is named for it. Errors: UserError if the named variable
-        is not set, or empty.
+        is not set, or empty, or has what no header can have.
         """
         name, key = self.api_key_env, self.key()
         if name and not _VARIABLE.fullmatch(name):
@@ -119,7 +108,10 @@ class EndpointOptions(BaseModel):
             )
         if name and not key:
             raise UserError(f"{where}.api_key_env: the environment variable {name} is not set; export {name}=YOUR_KEY")
-        return key
+        try:
+            return check_header_value(f"{where}.api_key_env: the key in {name}", key)
+        except ValueError as error:
+            raise UserError(str(error)) from None
 
 
 class RefusedRequest(Exception):

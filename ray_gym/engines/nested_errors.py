@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 _WRAPPED = ("error", "innererror", "metadata", "raw", "message", "base_resp", "detail")
 """Fields of an error in which another one may be: that of the provider behind a router, also as JSON in a text."""
-_WORDS = ("message", "status_msg", "raw", "msg")
+_WORDS = ("message", "status_msg", "raw", "msg", "error_msg")
 """Fields of an error that may hold its words. Those of the provider behind a router (OpenRouter) are in `raw`."""
 _DEEPEST = 6
 """Largest number of errors within one another that are read."""

@@ -335,9 +335,9 @@ def _require_no_error(answer: Json, choice: Json) -> None:
 
 def _told(answer: Any) -> str:
     """Returns the words of an error in the place of an answer, and its code, which no HTTP status tells."""
-    codes = (error.get("code") for error in errors_in(answer))
+    codes = (error.get("code") or error.get("error_code") for error in errors_in(answer))
     code = next((f" (code {code})" for code in codes if code and isinstance(code, int | str)), "")
-    return f"{error_text(json.dumps(answer))}{code}"
+    return f"{error_text(json.dumps(answer, ensure_ascii=False))}{code}"
 
 
 def _read_finish_reason(given: Any) -> FinishReason:

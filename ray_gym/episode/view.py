@@ -154,8 +154,9 @@ class EpisodeView:
         self.transcript.write("note", content=without_variables(text, self.filled_in))
 
     def end(self, reason: StopReason, text: str = "") -> None:
-        """Ends the episode for a reason; `text` explains it. If the episode has ended already, nothing changes. Errors:
-        TypeError if `reason` is no StopReason.
+        """Ends the episode for a reason; `text` explains it, in which values of the config's environment variables are
+        masked. If the episode has ended already, nothing changes. Errors: TypeError if `reason` is no StopReason, or
+        `text` no text.
         """
         if not isinstance(reason, StopReason):
             raise TypeError(
@@ -163,6 +164,8 @@ class EpisodeView:
             )
         if self.stop is None:
             text = plain_text(text)
+            if isinstance(text, str):
+                text = without_variables(text, self.filled_in)
             self.transcript.write("stop", content=text, finish_reason=reason.value)
             self.stop = Stop(reason, text)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ray_gym.config.programs import CommandLine, Variables
 from ray_gym.tools.answer import WhenLost
+from ray_gym.web_addresses import split_address
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -64,16 +64,20 @@ class McpServer(BaseModel):
     """Seconds for one call, after which the caller is told an error; below `limits.tool_deadline_s`, which fails the
     episode."""
 
+    @field_validator("url")
+    @classmethod
+    def _check_address(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        if "@" in split_address(value, "http://127.0.0.1:8000/mcp").netloc:
+            raise ValueError("no user and password go here; they go into headers, with ${oc.env:...}")
+        return value.strip()
+
     @model_validator(mode="after")
     def _check(self) -> McpServer:
         if (self.command is None) == (self.url is None):
             raise ValueError("give one of command (a program) and url (a server over HTTP)")
         if self.url is not None:
-            parts = urlsplit(self.url)
-            if "@" in parts.netloc:
-                raise ValueError("url: no user and password go here; they go into headers, with ${oc.env:...}")
-            if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise ValueError(f"url: {self.url!r} is not an address like http://127.0.0.1:8000/mcp")
             if self.env or self.folder is not None:
                 raise ValueError("env and folder are for a command, and this server has a url")
         elif self.headers:

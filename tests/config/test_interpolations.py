@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playing import Alone
 
+from ray_gym import Episode
 from ray_gym.config.file import as_yaml, read_config, read_config_text
 from ray_gym.config.interpolations import Interpolation, errors_unfilled, names_in, unfilled, without_secrets
 from ray_gym.config.sections import LimitsSection, RunConfig, ServiceSection
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import Failure, FailureKind, RunFailed, UserError
-from ray_gym.play.play import bare_episode, fail_episode
+from ray_gym.play.play import bare_episode, fail_episode, play
 from ray_gym.record.rows import row_of
 from ray_gym.run.directory.directory import create, find_run, plan_directory
 from ray_gym.run.plan import make_plan
@@ -139,6 +142,14 @@ def test_parts_that_come_from_the_environment_are_shown_as_the_text(config: Path
         raise RunFailed(f"no {SECRET}")
 
 
+@pytest.mark.parametrize("end", ["\r", "\n", " "])
+def test_a_value_is_masked_without_the_end_of_its_line(config: Path, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    config.write_text(FAR)
+    monkeypatch.setenv("KEY", f"http://127.0.0.1:9/{SECRET}/v1{end}")
+    given = read(config, "models.far.base_url=${oc.env:KEY}")
+    assert unfilled(f"model http://127.0.0.1:9/{SECRET}/v1: lost", given.filled_in) == "model ${oc.env:KEY}: lost"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -200,6 +211,20 @@ def test_failures_of_episodes_show_the_text(config: Path) -> None:
     )
     row = row_of(played, "run", "alone")
     assert SECRET not in str(row) and "${oc.env:KEY}" in row["failure"]["where"]
+
+
+class TellsAll(Alone):
+    def finished(self, state: Any, episode: Episode) -> str | None:
+        return f"won with {SECRET}" if episode.turns else None
+
+
+def test_how_an_episode_ended_is_masked(config: Path) -> None:
+    config.write_text(FAR)
+    given = read(config, "models.far.base_url=http://127.0.0.1:9/${oc.env:KEY}/v1/")
+    stage = replace(stage_of(TellsAll(), {"policy": says("Hi.")}, LimitsSection(), None, {}), filled_in=given.filled_in)
+    played = asyncio.run(play(EpisodeSpec("e", "g", "t", 0, 1, "{}"), stage))
+    row = row_of(played, "run", "alone")
+    assert row["stop_text"] == "won with ${oc.env:KEY}" and SECRET not in str(row)
 
 
 def test_a_secret_is_not_shown_by_repr(config: Path) -> None:

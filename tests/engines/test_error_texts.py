@@ -44,6 +44,7 @@ def routed(raw: str, code: int = 429) -> Json:
         ({"error": {"message": json.dumps({"error": {"message": "inner"}})}}, "inner"),
         ({"error": {"message": "A: B", "innererror": {"message": "B"}}}, "A: B"),
         ({"base_resp": {"status_code": 1002, "status_msg": "rate limit"}}, "rate limit"),
+        ({"error_code": 336, "error_msg": "too often"}, "too often"),
         ({"error": "Not Found"}, "Not Found"),
         ({"detail": "Not Found"}, "Not Found"),
         (
@@ -79,6 +80,19 @@ async def test_an_error_in_the_place_of_an_answer_is_told_with_its_code(endpoint
         endpoint.will_answer(Reply(body))
         with pytest.raises(EpisodeFailure, match=f"Provider returned error: {LIMITED} \\(code 429\\)"):
             await complete(endpoint, retries=0)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"error_code": 336, "error_msg": "\u8bf7\u6c42\u8fc7\u591a"}, r"\u8bf7\u6c42\u8fc7\u591a \(code 336\)"),
+        ({"problem": "\u8bf7\u6c42\u8fc7\u591a"}, r'\{"problem": "\u8bf7\u6c42\u8fc7\u591a"\}'),
+    ],
+)
+async def test_an_error_is_told_in_its_own_letters(endpoint: EndpointDouble, body: Any, told: str) -> None:
+    endpoint.will_answer(Reply(body))
+    with pytest.raises(EpisodeFailure, match=f"no choices in the answer: {told}"):
+        await complete(endpoint, retries=0)
 
 
 async def test_why_a_provider_refuses_a_request_is_told(endpoint: EndpointDouble) -> None:

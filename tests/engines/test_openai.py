@@ -255,6 +255,15 @@ async def test_a_key_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -
         await check(OpenAIEngine(options("http://127.0.0.1:1/v1", api_key_env=KEY_NAME)))
 
 
+@pytest.mark.parametrize("key", ["sk-\u043a\u043b\u044e\u0447", "sk\u2013abc", "sk-a\u00a0b", "sk-a\nb", "sk-\x1b[31m"])
+async def test_a_key_that_no_header_can_carry_is_named(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv(KEY_NAME, key)
+    expected = rf"models\.judge\.api_key_env: the key in {KEY_NAME}: expected printable ASCII characters"
+    with pytest.raises(UserError, match=expected) as refused:
+        await check(OpenAIEngine(options("http://127.0.0.1:1/v1", api_key_env=KEY_NAME)))
+    assert "sk" not in str(refused.value)
+
+
 async def test_a_key_in_the_place_of_its_name_is_not_shown() -> None:
     with pytest.raises(UserError, match=r"api_key_env: give the name of an environment variable") as refused:
         await check(OpenAIEngine(options("http://127.0.0.1:1/v1", api_key_env="sk-abcdefghij0123456789")))

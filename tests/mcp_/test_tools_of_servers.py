@@ -188,7 +188,7 @@ async def test_what_is_wrong_with_a_server_is_told_before_the_run(name: str) -> 
         ({}, "give one of command (a program) and url"),
         ({"command": ["x"], "url": "http://a/mcp"}, "give one of command"),
         ({"url": "ftp://a"}, "is not an address like http://127.0.0.1:8000/mcp"),
-        ({"url": "http://me:s3cr3t@a/mcp"}, "url: no user and password go here; they go into headers"),
+        ({"url": "http://me:s3cr3t@a/mcp"}, "no user and password go here; they go into headers"),
         ({"command": ["x"], "headers": {"a": "b"}}, "headers are for a url"),
         ({"url": "http://a", "env": {"A": "b"}}, "env and folder are for a command"),
         (
