@@ -7,6 +7,7 @@ import { Fold } from "../parts/fold";
 import { Link } from "../parts/link";
 import { Reward, rewardClass, Status } from "../parts/state";
 import { Said } from "../parts/text";
+import { withSigns } from "../parts/visible";
 
 interface HeaderProps {
   run: string;
@@ -35,7 +36,7 @@ export function EpisodeHeader({ run, episode, query, neighbours, of, siblings }:
             <Said text={one.participant === "policy" ? one.name : `${one.participant} ${one.name}`} /> {real(one.value)}
           </span>
         ))}
-        <span title={episode.stop_text ?? ""}>
+        <span title={withSigns(episode.stop_text ?? "")}>
           stop{" "}
           <b>
             <Said text={episode.stop_reason ?? "–"} />
@@ -83,8 +84,8 @@ export function EpisodeHeader({ run, episode, query, neighbours, of, siblings }:
                 to={to(one.episode_id)}
                 class={`sibling ${one.status === "completed" ? rewardClass(one.reward as number | null) : "failed"}`}
                 aria-current={one.episode_id === episode.episode_id ? "page" : undefined}
-                title={`repeat ${one.repeat}: ${one.status}, reward ${real(one.reward as number | null)}`}
-                aria-label={`repeat ${one.repeat}: ${one.status}, reward ${real(one.reward as number | null)}`}
+                title={withSigns(`repeat ${one.repeat}: ${one.status}, reward ${real(one.reward as number | null)}`)}
+                aria-label={withSigns(`repeat ${one.repeat}: ${one.status}, reward ${real(one.reward as number | null)}`)}
               >
                 {String(one.repeat)}
               </Link>

@@ -5,6 +5,7 @@ import { change } from "../base/address";
 import { useKeys } from "../base/keys";
 import type { Episode, Event } from "../base/types";
 import { Said } from "../parts/text";
+import { withSigns } from "../parts/visible";
 import { EventCard } from "./event";
 import { picturesOf } from "./picture";
 import { isSeenBy, laneOf, lanesOf, textOf } from "./lanes";
@@ -60,7 +61,7 @@ export function Lanes({ run, episode, query }: LanesProps) {
             type="button"
             class={`lane-head lane-${number % 5}`}
             aria-pressed={seen === lane.name}
-            title={`Dims what ${lane.name} did not see (${number + 1})`}
+            title={withSigns(`Dims what ${lane.name} did not see (${number + 1})`)}
             onClick={() => look(lane.name)}
           >
             <Said text={lane.name} />

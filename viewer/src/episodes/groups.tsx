@@ -11,6 +11,7 @@ import { Link } from "../parts/link";
 import { Problem } from "../parts/notice";
 import { rewardClass } from "../parts/state";
 import { Said } from "../parts/text";
+import { withSigns } from "../parts/visible";
 
 const PAGE = 200;
 const HEIGHT = 36;
@@ -172,7 +173,7 @@ function GroupStrip({ index, top, group, isActive, to }: StripProps) {
           const isFailed = one.status !== "completed";
           const height = isFailed ? 100 : 20 + (80 * ((one.reward ?? 0) - low)) / (high - low);
           return (
-            <Link to={to(one)} class="bar-link" title={words} aria-label={words}>
+            <Link to={to(one)} class="bar-link" title={withSigns(words)} aria-label={words}>
               <span class={isFailed ? "square failed" : `square ${rewardClass(one.reward, low, high)}`} style={{ height: `${height}%` }} />
             </Link>
           );

@@ -9,6 +9,7 @@ import { columnWord } from "../base/words";
 import { Link } from "../parts/link";
 import { Reward, Status } from "../parts/state";
 import { Said } from "../parts/text";
+import { withSigns } from "../parts/visible";
 import { isText, widthOf, written } from "./columns";
 import { ColumnFilter } from "./filter";
 import type { Rows } from "./rows";
@@ -185,7 +186,7 @@ function CellText({ row, column, to, labels }: CellProps) {
     );
   if (!to) return shown;
   return (
-    <Link to={to} tabIndex={-1} title={row.episode_id}>
+    <Link to={to} tabIndex={-1} title={withSigns(row.episode_id)}>
       {shown}
       {labels?.map((label) => (
         <span class="label">

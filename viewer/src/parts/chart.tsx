@@ -5,6 +5,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useTheme } from "../base/theme";
 import { real } from "../base/words";
+import { Said } from "./text";
 
 export interface Curve {
   name: string;
@@ -54,7 +55,9 @@ export function Chart({ title, x, word, curve, bounds, open }: ChartProps) {
   const ends = known.length ? `, from ${real(known[0])} to ${real(known.at(-1))}` : "";
   return (
     <figure class="chart" aria-label={`${title}: ${known.length} values${ends}`}>
-      <figcaption>{title}</figcaption>
+      <figcaption>
+        <Said text={title} />
+      </figcaption>
       <div class="plot" ref={holder}>
         <div class="hover" ref={said} hidden aria-hidden="true" />
       </div>

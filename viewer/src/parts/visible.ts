@@ -39,3 +39,10 @@ export function pieces(text: string): Piece[] {
   if (at < text.length) found.push({ text: text.slice(at), isMark: false });
   return found;
 }
+
+/** Returns a text for an attribute, such as a tooltip: its unseen characters as signs. */
+export function withSigns(text: string): string {
+  return pieces(text)
+    .map((piece) => piece.text)
+    .join("");
+}
