@@ -25,8 +25,9 @@ def with_underscores(name: str) -> str:
 
 
 def misspelt(name: str, hooks: Sequence[str]) -> str | None:
-    """Returns the hook whose name differs from a name in a few letters; None if there is none."""
-    found = get_close_matches(with_underscores(name), hooks, n=1, cutoff=NEAR)
+    """Returns the hook whose name differs from a name in a few letters, or in the places of two; None if there is none."""
+    plain = with_underscores(name)
+    found = get_close_matches(plain, hooks, n=1, cutoff=NEAR) or [hook for hook in hooks if _swapped(plain, hook)]
     return found[0] if found else None
 
 
@@ -38,6 +39,17 @@ def written_otherwise(name: str, hooks: Iterable[str]) -> str | None:
         if _OTHER_WORDS.get(name.lower()) == hook or (hook not in _CONSTANTS and _spellings(name) & _spellings(hook)):
             return hook
     return None
+
+
+def _swapped(name: str, hook: str) -> bool:
+    """Says whether two letters of one name, at most one letter apart, have each other's place in the other name."""
+    if len(name) != len(hook):
+        return False
+    differ = [at for at in range(len(name)) if name[at] != hook[at]]
+    if len(differ) != 2 or differ[1] - differ[0] > 2:
+        return False
+    first, second = differ
+    return name[first] == hook[second] and name[second] == hook[first]
 
 
 def is_used(name: str, classes: Iterable[type]) -> bool:

@@ -94,7 +94,7 @@ def _perfect(evidence: Evidence) -> Iterator[Problem]:
             failure = play.played.failure
             if failure is not None and failure.message.startswith("it returned "):
                 return  # what a hook returned is told by the check of hooks
-            what = shorten(str(failure.message)) if failure else "no score"
+            what = f"{shorten(str(failure.message))} in {failure.where}" if failure else "no score"
             yield f"perfect players get no reward: {what} ({play.scene})", "mend the players of `perfect`, or the hook"
             return
         if not _is_open(evidence) and reward < high - SLACK:

@@ -170,7 +170,7 @@ async def _call(episode: Episode, name: str, call: ToolCall, is_allowed: bool) -
     try:
         answer = await episode.call(name, call)
     except EpisodeFailure as error:
-        return [Finding(where, f"{shown}: {shorten(error.failure.message)}", _RAISES)]
+        return [Finding(error.failure.where, f"{shown}: {shorten(error.failure.message)}", _RAISES)]
     except Exception as error:
         return [Finding(where, f"{shown}: {shorten(repr(error))}", _RAISES)]
     if is_allowed:

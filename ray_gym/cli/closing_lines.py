@@ -70,8 +70,7 @@ def print_warnings(console: Console, summary: dict[str, Any]) -> None:
     for warning in summary["warnings"]:
         console.print(f"  [yellow]warning[/yellow]: {data_line(warning)}", soft_wrap=True)
     if outside := summary["rewards_out_of_range"]:
-        told = f"{outside} rewards are outside of the environment's reward_range"
-        console.print(f"  [yellow]warning[/yellow]: {told}")
+        console.print(f"  [yellow]warning[/yellow]: {out_of_range_line(outside)}")
     for told, count in summary["undecided"].items():
         console.print(f"  [yellow]warning[/yellow]: {data_line(undecided_line(told, count))}", soft_wrap=True)
     if failed := summary["status"].get("failed"):
@@ -80,6 +79,11 @@ def print_warnings(console: Console, summary: dict[str, Any]) -> None:
         )
     if dropped := summary["status"].get("dropped"):
         console.print(f"  [yellow]warning[/yellow]: {dropped_line(dropped)}")
+
+
+def out_of_range_line(outside: int) -> str:
+    """Returns a line of text that tells how many rewards are not as the environment declares them."""
+    return f"{outside} rewards are outside of the environment's reward_range"
 
 
 def undecided_line(told: str, count: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any, SupportsFloat
 
 from rich.console import Console
 
-from ray_gym.cli.closing_lines import SCORED, dropped_line, undecided_line
+from ray_gym.cli.closing_lines import SCORED, dropped_line, out_of_range_line, undecided_line
 from ray_gym.cli.output import DataTable
 from ray_gym.cli.unfinished import ended_line, unfinished_line
 from ray_gym.errors import UserError, code_place, placed
@@ -118,6 +118,8 @@ def _print_state(console: Console, run: Run, episodes: list[dict[str, Any]], *, 
         console.print(mean_line(rewarded), highlight=False, soft_wrap=True)
     if dropped := sum(row["status"] == "dropped" for row in episodes):
         console.print(dropped_line(dropped), highlight=False)
+    if outside := (run.summary or {}).get("rewards_out_of_range"):
+        console.print(f"[yellow]{out_of_range_line(outside)}[/]", highlight=False)
     for told, count in ((run.summary or {}).get("undecided") or {}).items():
         console.print(f"[yellow]{data_line(undecided_line(told, count))}[/]", highlight=False, soft_wrap=True)
     failures = _failures_of(episodes, "failed").told()

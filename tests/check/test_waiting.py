@@ -37,12 +37,12 @@ async def check(environment_class: type[Sound]) -> CheckReport:
 @pytest.mark.parametrize(
     ("faulty", "where"),
     [
-        (WaitsInSetup, "_wait_for_ever (faulty_orders.py:"),
-        (WaitsInRun, "_wait_for_ever (faulty_orders.py:"),
+        (WaitsInSetup, "WaitsInSetup.setup (faulty_orders.py:"),
+        (WaitsInRun, "WaitsInRun.run (faulty_orders.py:"),
         (WaitsInATool, "tool sell (faulty_orders.py:"),
-        (WaitsInScore, "_wait_for_ever (faulty_orders.py:"),
+        (WaitsInScore, "WaitsInScore.score (faulty_orders.py:"),
         (WaitsInClose, "_wait_for_ever (faulty_orders.py:"),
-        (WaitsForTheOther, "_wait_for_ever (faulty_orders.py:"),
+        (WaitsForTheOther, "WaitsForTheOther.run (faulty_orders.py:"),
     ],
 )
 async def test_what_waits_for_ever_is_named(faulty: type[Sound], where: str, monkeypatch: pytest.MonkeyPatch) -> None:

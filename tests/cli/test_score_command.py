@@ -113,6 +113,9 @@ def test_failures_and_rewards_out_of_range_are_told_as_of_a_rollout(
     code, said = shell("run", "-o", "far")
     assert code == 0 and "now, of 6 episodes" in said
     assert "6 rewards are outside of the environment's reward_range" in said and "failed" not in said
+    out = io.StringIO()
+    show_run(Console(file=out, width=160), load(run.parent / "far"))
+    assert "\n6 rewards are outside of the environment's reward_range\n" in out.getvalue()
     monkeypatch.setattr(Sums, "score", broken)
     code, said = shell("run", "-o", "broken")
     assert code == 1 and "6 of 6 episodes failed and have no reward" in said and "there is no scale" in said

@@ -26,7 +26,7 @@ from ray_gym.run.worker.watchdog import authors_place, find_running
 from ray_gym.testing import play_task
 
 HERE = Path(__file__).parent
-MODES = ("nap", "look", "hang", "hoard", "leak", "fenced", "unreachable", "fork")
+MODES = ("nap", "look", "hang", "hoard", "leak", "fenced", "unreachable", "fork", "doze")
 
 
 def start(mode: str, *stacks: Path) -> subprocess.Popen[str]:
@@ -73,16 +73,32 @@ def test_a_hook_that_blocks_the_loop_is_named_with_its_episode(workers: dict[str
     )
 
 
+def test_code_that_holds_the_loop_up_time_and_again_is_named_once(
+    workers: dict[str, subprocess.Popen[str]],
+) -> None:
+    """Sleeps of a second are too short for a loop that is stuck, and yet nothing else goes on meanwhile."""
+    told, complained = workers["doze"].communicate(timeout=90)
+    assert workers["doze"].returncode == 0, told + complained
+    [warning, alive] = told.splitlines()
+    expected = (
+        r"tool doze \(watched.py:\d+ in snore\) has held up the event loop for \d s by now, and with it its worker's"
+    )
+    expected += r" episodes; declare it with @tool\(blocking=True\), and it runs in a thread"
+    assert re.fullmatch(expected, warning) and alive == "alive"
+
+
 class Looking(Alone):
     """Looking notes in its hooks what the watchdog would say of them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.remedies: dict[str, str] = {}
+        self.places: dict[str, str] = {}
 
     def look(self, name: str) -> None:
         running = find_running(sys._getframe())
-        assert running is not None and running.spec is not None
+        assert running is not None and running.spec is not None and running.is_authors
+        self.places[name] = re.sub(r":\d+", "", running.place)
         self.remedies[name] = running.remedy
 
     async def setup(self, task: Task, episode: Episode) -> dict[str, Any]:  # type: ignore[override]
@@ -122,6 +138,10 @@ async def test_what_blocks_the_loop_is_told_with_what_its_author_can_do() -> Non
     played = await play_task(environment, Task(), {"policy": player})
     assert played.score is not None, played.failure
     in_a_thread = "have what it waits for run in a thread: `await episode.in_thread(function, ...)`"
+    hooks = ("setup", "opening", "finished", "next_speaker", "score")
+    inside = "(test_watchdog.py in Looking.look)"
+    assert environment.places.items() >= {hook: f"Looking.{hook} {inside}" for hook in hooks}.items()
+    assert environment.places["deal"] == f"tool deal {inside}"
     told = "do it in `setup`, `run` or a tool, since `{}` can't wait: `await episode.in_thread(function, ...)`"
     assert environment.remedies == {
         "setup": in_a_thread,
