@@ -52,11 +52,13 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
     def encodable(self) -> Message:
         """Returns the message with "?" in the place of lone surrogates, which JSON can spell and UTF-8 can't."""
-        if not self.tool_calls and self.reasoning is None and self.content.isascii():
+        id_ = self.tool_call_id or ""
+        if not self.tool_calls and self.reasoning is None and self.content.isascii() and id_.isascii():
             return self
         calls = tuple(ToolCall(utf8(call.id), utf8(call.name), utf8(call.arguments)) for call in self.tool_calls)
         reasoning = None if self.reasoning is None else utf8(self.reasoning)
-        return replace(self, content=utf8(self.content), reasoning=reasoning, tool_calls=calls)
+        call_id = None if self.tool_call_id is None else utf8(self.tool_call_id)
+        return replace(self, content=utf8(self.content), reasoning=reasoning, tool_calls=calls, tool_call_id=call_id)
 
 
 def tool_call_message(name: str, arguments: Mapping[str, Any] | str, call_id: str = "call") -> Message:

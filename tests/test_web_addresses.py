@@ -50,6 +50,15 @@ def test_the_end_of_a_line_is_no_part_of_an_address(end: str) -> None:
     assert McpServer(url=f"http://h:1/mcp{end}").url == "http://h:1/mcp"
 
 
+@pytest.mark.parametrize("address", ["http://me:s3cr3t@h:99999/v1", "http://me:s3 cr3t@h/v1", "ftp://me:s3cr3t@h/v1"])
+@pytest.mark.parametrize("options", [EndpointOptions, NemoOptions, McpServer])
+def test_an_address_that_may_hold_a_password_is_not_shown(options: type[BaseModel], address: str) -> None:
+    field = "url" if options is McpServer else "base_url"
+    with pytest.raises(ValidationError, match="this is not an address like") as refused:
+        options.model_validate({field: address, "model": "m"} if options is EndpointOptions else {field: address})
+    assert "cr3t" not in refused.value.errors()[0]["msg"]
+
+
 def test_a_host_that_can_not_be_is_told() -> None:
     with pytest.raises(ValueError, match="no host can have that name"):
         split_address(f"http://{'a' * 64}.com/v1", "http://a/v1")

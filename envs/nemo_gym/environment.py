@@ -57,7 +57,7 @@ class NemoOptions(Options):
         parts = split_address(value, "http://host:8000")
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise ValueError("only scheme, host, port and path go here; secrets go into header_env")
-        return value.strip().rstrip("/")
+        return parts.geturl().rstrip("/")
 
 
 class NemoGym(Environment[NemoRow, NemoSession]):

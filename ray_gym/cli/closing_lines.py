@@ -72,7 +72,8 @@ def print_warnings(console: Console, summary: dict[str, Any]) -> None:
     if outside := summary["rewards_out_of_range"]:
         console.print(f"  [yellow]warning[/yellow]: {out_of_range_line(outside)}")
     for told, count in summary["undecided"].items():
-        console.print(f"  [yellow]warning[/yellow]: {data_line(undecided_line(told, count))}", soft_wrap=True)
+        line = undecided_line(told, count, bool(summary["already_done"]))
+        console.print(f"  [yellow]warning[/yellow]: {data_line(line)}", soft_wrap=True)
     if failed := summary["status"].get("failed"):
         console.print(
             f"  [yellow]warning[/yellow]: {failed} of {summary['episodes']} episodes failed and have no reward"
@@ -83,12 +84,15 @@ def print_warnings(console: Console, summary: dict[str, Any]) -> None:
 
 def out_of_range_line(outside: int) -> str:
     """Returns a line of text that tells how many rewards are not as the environment declares them."""
-    return f"{outside} rewards are outside of the environment's reward_range"
+    return f"{outside} {'reward is' if outside == 1 else 'rewards are'} outside of the environment's reward_range"
 
 
-def undecided_line(told: str, count: int) -> str:
-    """Returns a line of text that tells how often a function of a grader gave no verdict, and why."""
-    return f"{count} {'verdict is' if count == 1 else 'verdicts are'} undecided: {told}"
+def undecided_line(told: str, count: int, is_resumed: bool) -> str:
+    """Returns a line of text that tells how often a function of a grader gave no verdict, and why. `is_resumed`: True if
+    the run was resumed, since when these are counted.
+    """
+    since = " since the run was resumed" if is_resumed else ""
+    return f"{count} {'verdict is' if count == 1 else 'verdicts are'} undecided{since}: {told}"
 
 
 def dropped_line(dropped: int) -> str:

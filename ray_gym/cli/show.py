@@ -118,10 +118,12 @@ def _print_state(console: Console, run: Run, episodes: list[dict[str, Any]], *, 
         console.print(mean_line(rewarded), highlight=False, soft_wrap=True)
     if dropped := sum(row["status"] == "dropped" for row in episodes):
         console.print(dropped_line(dropped), highlight=False)
-    if outside := (run.summary or {}).get("rewards_out_of_range"):
+    summary = run.summary or {}
+    if outside := summary.get("rewards_out_of_range"):
         console.print(f"[yellow]{out_of_range_line(outside)}[/]", highlight=False)
-    for told, count in ((run.summary or {}).get("undecided") or {}).items():
-        console.print(f"[yellow]{data_line(undecided_line(told, count))}[/]", highlight=False, soft_wrap=True)
+    for told, count in (summary.get("undecided") or {}).items():
+        line = undecided_line(told, count, bool(summary["already_done"]))
+        console.print(f"[yellow]{data_line(line)}[/]", highlight=False, soft_wrap=True)
     failures = _failures_of(episodes, "failed").told()
     if failures:
         console.print(f"[red]{failures.total()} failed[/] (--failed shows which):", highlight=False)

@@ -9,8 +9,8 @@ from typing import Any
 
 import httpx
 
+from ray_gym.header_values import check_header_value
 from ray_gym.proxies import proxy_to, require_proxy
-from ray_gym.web_addresses import check_header_value
 
 URL, TOKEN = "RAY_GYM_URL", "RAY_GYM_TOKEN"
 """Names of the environment variables with the address and the token."""
@@ -38,7 +38,7 @@ class Address:
         header.
         """
         said = "base_url" if url else URL
-        url = url or os.environ.get(URL)
+        url = (url or os.environ.get(URL) or "").strip()
         if not url:
             raise ValueError(f"base_url: give the address of the service, as in http://localhost:8000, or set {URL}")
         try:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
+from ray_gym.header_values import check_header_value
 from ray_gym.openai_api.sampling import Request
 from ray_gym.service import api
-from ray_gym.web_addresses import check_header_value
 
 T = TypeVar("T")
 

@@ -30,10 +30,11 @@ from ray_gym.engines.nested_errors import errors_in, words_of
 from ray_gym.engines.proxied import Proxied, open_session
 from ray_gym.engines.refusals import RETRIED_STATUSES, RefusedByEndpoint, refusal_of
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
+from ray_gym.header_values import check_header_value
 from ray_gym.models.numbers import Integer, Real
 from ray_gym.models.rates import RateLimit
 from ray_gym.proxies import answered_through, proxy_to
-from ray_gym.web_addresses import check_header_value, split_address
+from ray_gym.web_addresses import split_address
 
 CONNECT_TIMEOUT_S = 5.0
 """Seconds to open a connection."""
@@ -84,7 +85,7 @@ class EndpointOptions(BaseModel):
         parts = split_address(value, "http://host:8000/v1")
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise ValueError("only scheme, host, port and path go here; the key is named by api_key_env")
-        return value.strip().rstrip("/")
+        return parts.geturl().rstrip("/")
 
     def limits(self) -> dict[str, Any]:
         """Returns the limits of connections to the endpoint, as a new dict with the keyword arguments of `Pool`."""

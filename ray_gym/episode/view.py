@@ -61,7 +61,7 @@ class EpisodeView:
         self.first = "policy"
         self.stop: Stop | None = None
         self.undecided: list[str] = []
-        """Functions of `Library` that gave no verdict, each with the reason, as `function: reason`."""
+        """Functions of `Library` that gave no verdict, each with the reason, as `function (file:line): reason`."""
         self._undecided_from = 0
         """Number of these before the scoring."""
         self._scored_from: int | None = None

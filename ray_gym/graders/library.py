@@ -5,6 +5,7 @@ can't be killed.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ from ray_gym.graders.grader import Grader, Verdict, wrong_argument
 
 if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
+
+_PLACE = re.compile(r" \([^()\n]+:\d+\)\Z")
+"""Place in a file at the end of an error."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,8 @@ class Library(Grader):
             self.function, *self.arguments, deadline_s=self.deadline_s, memory_mb=self.memory_mb
         )
         if given.error is not None:
-            told = given.error.removeprefix(f"{self.function} ")
-            episode.undecided.append(f"{self.function}: {without_variables(told, episode.filled_in)}")
+            told, place = _split_place(given.error.removeprefix(f"{self.function} "))
+            episode.undecided.append(f"{self.function}{place}: {without_variables(told, episode.filled_in)}")
             return Verdict(self.undecided, f"undecided: {given.error}")
         match given.value:
             case int() | float() as value if _is_finite(value):
@@ -70,6 +74,12 @@ class Library(Grader):
                 return Verdict(float(value), why)
         wrong = f"it gave {given.value!r:.200}, but a verdict is a finite number, or a finite number and its reason"
         raise EpisodeFailure(FailureKind.ENVIRONMENT, self.function, wrong)
+
+
+def _split_place(error: str) -> tuple[str, str]:
+    """Returns an error without the file and line at its end, and these."""
+    found = _PLACE.search(error)
+    return (error, "") if found is None else (error[: found.start()], found[0])
 
 
 def _is_finite(value: float) -> bool:

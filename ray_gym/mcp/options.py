@@ -69,9 +69,10 @@ class McpServer(BaseModel):
     def _check_address(cls, value: str | None) -> str | None:
         if value is None:
             return None
-        if "@" in split_address(value, "http://127.0.0.1:8000/mcp").netloc:
+        parts = split_address(value, "http://127.0.0.1:8000/mcp")
+        if "@" in parts.netloc:
             raise ValueError("no user and password go here; they go into headers, with ${oc.env:...}")
-        return value.strip()
+        return parts.geturl()
 
     @model_validator(mode="after")
     def _check(self) -> McpServer:

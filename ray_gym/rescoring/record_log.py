@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from ray_gym.config.interpolations import without_variables
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import EpisodeFailure
 from ray_gym.events import Event
@@ -43,6 +44,8 @@ COMPARED = tuple(
     name for name in Event.__struct_fields__ if name not in ("seq", "reward", "started_at", "duration_s", "visible_to")
 )
 """Fields of events that have to be as recorded. `visible_to` is compared at the end, since later events add to it."""
+FOR_PEOPLE = ("note", "stop", "verdict")
+"""Kinds of events whose texts no participant sees."""
 SCORING_KINDS = ("judge", "verdict", "note", "system")
 """Kinds of events that belong to the scoring after the last event of the play."""
 
@@ -196,10 +199,19 @@ class RecordLog(CallLog):
                 raise self._refuse(at, f"nothing was recorded, and {_summary(new)} comes now")
             for name in COMPARED:
                 was, now = getattr(recorded[at], name), _stored(getattr(new, name))
-                if was != now:
+                if was != now and not self._are_masked_alike(new.kind, was, now):
                     told = f"{name} of {_summary(new)} was {_shown(was, now)}, and is {_shown(now, was)}"
                     raise self._refuse(at, told)
             self._compared += 1
+
+    def _are_masked_alike(self, kind: str, was: object, now: object) -> bool:
+        """Says whether two texts for people are one and the same once values of the config's environment variables are
+        masked in both: earlier versions did not mask how an episode ended.
+        """
+        if kind not in FOR_PEOPLE or not (isinstance(was, str) and isinstance(now, str)):
+            return False
+        filled_in = self._episode_now().filled_in
+        return without_variables(was, filled_in) == without_variables(now, filled_in)
 
     def _compare_tools(self) -> None:
         """Compares the tools that prompts of the play showed with those of the record, if it has them. Errors: Diverged."""

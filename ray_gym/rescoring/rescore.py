@@ -219,7 +219,7 @@ class Rescoring:
             "interrupted": tally.done < tally.total,
             "failure": None,
             **tally.summary(),
-            "undecided": dict(self.undecided.told()),
+            "undecided": dict(self.undecided.told().most_common()),
             "notes": before.get("notes", []),
             "models_without_token_ids": before.get("models_without_token_ids", []),
             "scored_from": {"run": self.source.location, **self.counts.summary()},

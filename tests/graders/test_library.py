@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -64,7 +65,8 @@ async def test_what_gives_no_verdict_is_undecided(
     assert await verdict_of(runner, "give", 1) == (1, "give"), "and the next call is served"
     played = await graded(Library(f"verifiers:{function}", arguments, undecided=-1.0, **options), runner=runner)
     assert verdicts(played) == [(-1, expected)]
-    assert played.episode.undecided == [f"verifiers:{function}: {why.removeprefix(f'verifiers:{function} ')}"]
+    told, place = re.fullmatch(r"(.*?)( \(\w+\.py:\d+\))?", why.removeprefix(f"verifiers:{function} ")).groups("")  # type: ignore[union-attr]
+    assert played.episode.undecided == [f"verifiers:{function}{place}: {told}"]
     played.episode.score_again("its judge failed")
     assert not played.episode.undecided, "that verdict does not count"
 

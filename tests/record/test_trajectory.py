@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from playing import Alone, Game, Talk, calls, play_script, with_tokens
 
-from ray_gym import Episode, Message, Opening, Participant, Score, Task, ToolError, Turn, tool
+from ray_gym import Episode, Message, Opening, Participant, Score, Task, ToolCall, ToolError, Turn, tool
 from ray_gym.engines.openai_wire import request_body
 from ray_gym.errors import UserError
 from ray_gym.events import Event
@@ -195,6 +195,11 @@ async def test_only_volatile_columns_are_left_out() -> None:
     assert set(row) - set(kept) == {name for name in VOLATILE_COLUMNS if "." not in name}
     assert set(row["events"][0]) - set(kept["events"][0]) == {"started_at", "duration_s"}
     assert set(row["usage"]) - set(kept["usage"]) == {"cached_tokens"}
+
+
+def test_a_result_names_the_call_that_the_record_has() -> None:
+    called = Message("assistant", tool_calls=(ToolCall("c\ud83d", "f", ""),)).encodable()
+    assert Message("tool", "4", tool_call_id="c\ud83d").encodable().tool_call_id == called.tool_calls[0].id == "c?"
 
 
 async def test_text_that_is_no_valid_unicode_spoils_no_file() -> None:

@@ -154,6 +154,18 @@ def test_an_option_that_changes_what_was_played(tmp_path: Path) -> None:
         again(run, "again", "environment.greeting=Sum up")
 
 
+def test_a_run_that_did_not_mask_how_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is what runs of earlier versions recorded."""
+    monkeypatch.setattr(Sums, "finished", lambda self, state, episode: "as Please add" if episode.turns else None)
+    monkeypatch.setenv("WORDS", "Please add")
+    run = recorded(tmp_path, greeting="Please add")
+    made = again(run, "again", "environment.greeting=${oc.env:WORDS}")
+    assert made.counts.scored == 6
+    monkeypatch.setattr(Sums, "finished", lambda self, state, episode: "as You add" if episode.turns else None)
+    with pytest.raises(UserError, match=r"content of a stop was 'as \$\{oc.env:WORDS\}', and is 'as You add'"):
+        again(run, "changed", "environment.greeting=${oc.env:WORDS}")
+
+
 def test_effects(tmp_path: Path) -> None:
     run = recorded(tmp_path, [{"policy": sends}])
     calls = list(CALLED)

@@ -205,14 +205,17 @@ def test_episodes_that_are_scored_in_spite_of_a_failure_have_not_failed(where: s
 
 def test_verdicts_that_functions_did_not_give_are_counted_by_their_reason() -> None:
     """Its values alone, 0.0 of every episode, would not tell a verifier that is broken from a policy that is."""
-    told = [f"v:equal: KeyError: '{key}' (v.py:3)" for key in ("a", "b")]
+    told = [f"v:equal (v.py:3): ValueError: could not parse {words}" for words in ("so one", "more words", "half")]
     late = "v:equal: gave nothing within 5 s"
-    tally = tally_of(receipt(undecided=(told[0], late)), receipt(undecided=(told[1],)), receipt())
-    assert tally.summary()["undecided"] == {told[0]: 2, late: 1}
-    assert f"warning: 2 verdicts are undecided: {told[0]}" in " ".join(printed(tally).split())
+    tally = tally_of(receipt(undecided=(late, told[0])), *(receipt(undecided=(one,)) for one in told[1:]), receipt())
+    all_alike = "v:equal (v.py:3): ValueError, e.g. could not parse so one"
+    assert list(tally.summary()["undecided"].items()) == [(all_alike, 3), (late, 1)], "the commonest comes first"
+    assert f"warning: 3 verdicts are undecided: {all_alike}" in " ".join(printed(tally).split())
     assert f"warning: 1 verdict is undecided: {late}" in " ".join(printed(tally).split())
     tally.add(receipt(undecided=(told[0], late)), -1)  # its row was lost with its worker
-    assert tally.summary()["undecided"] == {told[0]: 1}
+    assert tally.summary()["undecided"] == {all_alike: 2}
+    tally.already_done = 1
+    assert "warning: 2 verdicts are undecided since the run was resumed: v:equal" in " ".join(printed(tally).split())
 
 
 def test_failures_at_other_lines_or_of_other_types_are_of_other_kinds() -> None:

@@ -34,6 +34,11 @@ def test_what_is_no_address(url: str) -> None:
         Client(url)
 
 
+def test_the_end_of_a_line_is_no_part_of_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_GYM_URL", "http://host:8000\r\n")
+    assert Client().base_url == Client("http://host:8000/ ").base_url == "http://host:8000"
+
+
 @pytest.mark.parametrize(("blocking", "asynchronous"), [(Client, AsyncClient), (Session, AsyncSession)])
 def test_both_have_the_same_methods(blocking: type, asynchronous: type) -> None:
     def methods(of: type) -> dict[str, list[str]]:

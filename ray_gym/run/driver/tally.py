@@ -244,7 +244,7 @@ class Tally:
             "outcomes": dict(+self.by_outcome),
             "failures": dict(self.failures.told()),
             "scored_faults": dict(self.scored_faults.told()),
-            "undecided": dict(self.undecided.told()),
+            "undecided": dict(self.undecided.told().most_common()),
             "warnings": list(self.warnings.values()),
             "recovery": {
                 "workers_lost": self.workers_lost,

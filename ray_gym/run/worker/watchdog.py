@@ -1,5 +1,5 @@
 """Ends a worker whose event loop is stuck, whose memory is over its limit, or whose journal was fenced (another worker
-has taken its episodes over), and leaves behind where code ends it by `os._exit`. It names code that holds the loop up.
+has taken its episodes over), and leaves behind where code ends it by `os._exit`.
 
 It runs in a thread, because a stuck event loop can't watch itself. Such a process can't be repaired: the charge is
 handed to `on_end`, and the process ends by SIGKILL. Code that holds the GIL also stops this thread. Then the driver has
@@ -9,7 +9,6 @@ to notice that the worker does not answer, and a `StackFile` says where it was, 
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import resource
 import signal
@@ -18,7 +17,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -33,8 +31,6 @@ from ray_gym.printable import printable
 
 BEAT_S = 0.5
 """Seconds between two beats of the event loop, and between two looks at them."""
-HELD_UP_S = 3.0
-"""Seconds, in all, for which a line of an environment may hold up the event loop until a warning names it."""
 FENCE_S = 1.0
 """Seconds between two calls of `is_fenced`."""
 ON_END_S = 5.0
@@ -55,11 +51,10 @@ class Charge:
 
 class Watchdog:
     """Watches an event loop from a thread, and kills the process if something is wrong. `start` and `stop` are called
-    on the event loop's thread, and so is `on_held_up`; `on_end` and `is_fenced` are called on the watchdog's threads.
+    on the event loop's thread; `on_end` and `is_fenced` are called on the watchdog's threads.
 
     It kills when a callback blocks the event loop for `stuck_after_s` seconds, when the resident memory exceeds
     `memory_limit_bytes` (None: no limit), or when `is_fenced` returns True. Before that, `on_end` gets the charge.
-    `on_held_up` gets a warning of code that does not block the loop for so long, but for `HELD_UP_S` in all.
     While `is_fenced` blocks, nothing is watched. `os._exit` leaves its caller's place behind.
     """
 
@@ -70,7 +65,6 @@ class Watchdog:
         memory_limit_bytes: int | None,
         on_end: Callable[[Charge], None],
         is_fenced: Callable[[], bool],
-        on_held_up: Callable[[str], None],
         stacks: StackFile | None = None,
     ) -> None:
         self._loop = loop
@@ -80,9 +74,6 @@ class Watchdog:
         self._memory_limit = memory_limit_bytes
         self._on_end = on_end
         self._is_fenced = is_fenced
-        self._on_held_up = on_held_up
-        self._held_up: dict[str, float] = {}
-        """Seconds for which the loop was seen blocked, by the place in an environment's code; infinite once told."""
         self._has_beaten = threading.Event()
         self._beat: asyncio.TimerHandle | None = None
         self._stopped = threading.Event()
@@ -128,8 +119,6 @@ class Watchdog:
             passed_s, looked_at = min(now - looked_at, 2 * BEAT_S), now
             blocked_s = 0.0 if self._has_beaten.is_set() else blocked_s + passed_s
             self._has_beaten.clear()
-            if blocked_s > 0:
-                self._note_held_up(passed_s)
             fence_s += passed_s if passed_s < 2 * BEAT_S else -fence_s  # who was suspended may take a breath first
             if fence_s >= FENCE_S:
                 fence_s = 0.0
@@ -138,21 +127,6 @@ class Watchdog:
             charge = self._judge(blocked_s)
             if charge is not None:
                 self._end(charge)
-
-    def _note_held_up(self, passed_s: float) -> None:
-        """Adds the seconds since the last look to those of the place in an environment's code where the loop is blocked, and
-        has a warning told when the loop is free again, once for each place.
-        """
-        running = self._running_code()
-        if running is None or not running.is_authors:
-            return
-        held_s = self._held_up.get(running.place, 0.0) + passed_s
-        if HELD_UP_S <= held_s < math.inf:
-            told = f"{running.place} has held up the event loop for {held_s:.0f} s by now, and with it its worker's episodes"
-            with suppress(RuntimeError):  # closed meanwhile
-                self._loop.call_soon_threadsafe(self._on_held_up, f"{told}; {running.remedy}")
-            held_s = math.inf
-        self._held_up[running.place] = held_s
 
     def _judge(self, blocked_s: float) -> Charge | None:
         memory = memory_bytes()
@@ -223,8 +197,6 @@ class RunningCode:
     """Function, file and line."""
     remedy: str = ""
     """Words for its author, who has to keep it from blocking the loop; empty if the code is nobody's in particular."""
-    is_authors: bool = False
-    """Says whether the place is in the code of the episode's environment."""
 
 
 def find_running(innermost: FrameType | None) -> RunningCode | None:
@@ -243,9 +215,8 @@ def find_running(innermost: FrameType | None) -> RunningCode | None:
             (value for frame in stack for value in frame.f_locals.values() if isinstance(value, EpisodeSpec)), None
         )
         return RunningCode(spec, _place(innermost), _IN_A_THREAD if spec else "")
-    of_author = authors_place(stack, episode.environment)
-    place = of_author or _place(innermost)
-    return RunningCode(episode.spec, place, _remedy(place, stack, episode.environment), of_author is not None)
+    place = authors_place(stack, episode.environment) or _place(innermost)
+    return RunningCode(episode.spec, place, _remedy(place, stack, episode.environment))
 
 
 def _remedy(place: str, stack: Sequence[FrameType], environment: Any) -> str:

@@ -314,12 +314,8 @@ class Worker:
         loop = asyncio.get_running_loop()
         folder, after_s = self._setup.journal, fanout.stuck_after_s + STALL_S
         stacks = StackFile(folder / f"{self._name}{STACKS_SUFFIX}", after_s) if folder is not None else None
-        self._watchdog = Watchdog(loop, stuck_after_s, limit, self._charge, is_fenced, self._warn, stacks)
+        self._watchdog = Watchdog(loop, stuck_after_s, limit, self._charge, is_fenced, stacks)
         self._watchdog.start()
-
-    def _warn(self, text: str) -> None:
-        """Adds a warning to the next report."""
-        self._report.warnings.append(unfilled(text, self._setup.filled_in))
 
     def _charge(self, charge: Charge) -> None:
         """Writes into the journal which episode is to blame, and kills this process. If the charge names no episode,

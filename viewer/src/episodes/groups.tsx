@@ -169,11 +169,11 @@ function GroupStrip({ index, top, group, isActive, to }: StripProps) {
       <div role="gridcell" class="group-mean wide">{group && `mean ${real(meanOf(group), 2)}`}</div>
       <div role="gridcell" class="strip">
         {group?.episodes.map((one) => {
-          const words = `repeat ${one.repeat}: ${one.status}${one.reward === null ? "" : `, reward ${real(one.reward)}`}${one.advantage === null ? "" : `, advantage ${real(one.advantage)}`}`;
+          const words = withSigns(`repeat ${one.repeat}: ${one.status}${one.reward === null ? "" : `, reward ${real(one.reward)}`}${one.advantage === null ? "" : `, advantage ${real(one.advantage)}`}`);
           const isFailed = one.status !== "completed";
           const height = isFailed ? 100 : 20 + (80 * ((one.reward ?? 0) - low)) / (high - low);
           return (
-            <Link to={to(one)} class="bar-link" title={withSigns(words)} aria-label={words}>
+            <Link to={to(one)} class="bar-link" title={words} aria-label={words}>
               <span class={isFailed ? "square failed" : `square ${rewardClass(one.reward, low, high)}`} style={{ height: `${height}%` }} />
             </Link>
           );

@@ -6,6 +6,7 @@ import "uplot/dist/uPlot.min.css";
 import { useTheme } from "../base/theme";
 import { real } from "../base/words";
 import { Said } from "./text";
+import { withSigns } from "./visible";
 
 export interface Curve {
   name: string;
@@ -54,7 +55,7 @@ export function Chart({ title, x, word, curve, bounds, open }: ChartProps) {
   const known = curve.values.filter((value) => value !== null);
   const ends = known.length ? `, from ${real(known[0])} to ${real(known.at(-1))}` : "";
   return (
-    <figure class="chart" aria-label={`${title}: ${known.length} values${ends}`}>
+    <figure class="chart" aria-label={withSigns(`${title}: ${known.length} values${ends}`)}>
       <figcaption>
         <Said text={title} />
       </figcaption>
