@@ -51,13 +51,15 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     tool_call_id: str | None = None
 
     def encodable(self) -> Message:
-        """Returns the message with "?" in the place of lone surrogates, which JSON can spell and UTF-8 can't."""
-        id_ = self.tool_call_id or ""
-        if not self.tool_calls and self.reasoning is None and self.content.isascii() and id_.isascii():
+        """Returns the message with "?" in the place of lone surrogates, which JSON can spell and UTF-8 can't. Errors:
+        TypeError for a text that is none.
+        """
+        call_id = None if self.tool_call_id is None else utf8(self.tool_call_id)
+        is_plain = self.reasoning is None and call_id == self.tool_call_id
+        if not self.tool_calls and is_plain and self.content.isascii():
             return self
         calls = tuple(ToolCall(utf8(call.id), utf8(call.name), utf8(call.arguments)) for call in self.tool_calls)
         reasoning = None if self.reasoning is None else utf8(self.reasoning)
-        call_id = None if self.tool_call_id is None else utf8(self.tool_call_id)
         return replace(self, content=utf8(self.content), reasoning=reasoning, tool_calls=calls, tool_call_id=call_id)
 
 
@@ -130,7 +132,11 @@ def plain_text(text: str) -> str:
 
 
 def utf8(text: str) -> str:
-    """Returns a text with "?" in the place of lone surrogates, which JSON can spell and UTF-8 can't."""
+    """Returns a text with "?" in the place of lone surrogates, which JSON can spell and UTF-8 can't. Errors: TypeError for
+    what is no text.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"expected text, got {type(text).__name__}")
     return text.encode("utf-8", "replace").decode()
 
 

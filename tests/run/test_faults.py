@@ -123,7 +123,7 @@ FAILURES = {  # what is wrong: kind, where, and what the message begins with
     "relay gives a number": ("environment", "Faulty.relay", "it returned 5, a int; expected a text"),
     "opening gives an object": ("environment", "Faulty.opening", "it returned "),
     "opening gives a dict": ("environment", "Faulty.opening", "TypeError: opening: expected text, got int"),
-    "opening has a bad call": ("environment", "record", "TypeError: expected text, got int"),
+    "opening has a bad call": ("environment", "Faulty.opening (faulty.py:", "TypeError: expected text, got int"),
     "run ends with a number": ("environment", "Faulty.run", "TypeError: stop: expected text, got int"),
     "user says nothing": ("user", "user", "it said nothing"),
     "user raises": ("environment", "user", "scripted player (faulty.py:"),
