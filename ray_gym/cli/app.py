@@ -111,7 +111,6 @@ def rollout(
 
         ray-gym rollout --resume s3://bucket/runs/mine mine.yaml fanout.workers=8
     """
-    leave_out_of_ray()
     from ray_gym.cli.closing_lines import print_summary, require_completed
     from ray_gym.run import submit
 
@@ -331,6 +330,7 @@ def main() -> None:
     try:
         prepare_stdout()
         print_others_safely()
+        leave_out_of_ray()
         _import_from_here()
         code = app(prog_name="ray-gym", standalone_mode=False) or 0
         if code == INTERRUPTED:  # typer turns KeyboardInterrupt into it

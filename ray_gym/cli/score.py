@@ -50,11 +50,9 @@ def score(
     """
     from ray_gym.cli.unfinished import unfinished_line
     from ray_gym.load import load
-    from ray_gym.logs import leave_out_of_ray
     from ray_gym.rescoring.places import score_run
     from ray_gym.run.signals import ignore_signals, unwind_on_signals
 
-    leave_out_of_ray()
     with unwind_on_signals():
         made = score_run(
             run,

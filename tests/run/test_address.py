@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import socketserver
 import threading
 import time
 from argparse import Namespace
@@ -110,3 +112,32 @@ def test_processes_of_ray_that_do_not_come_up_are_told(monkeypatch: pytest.Monke
     monkeypatch.setattr("ray.init", init)
     with pytest.raises(RunFailed, match=r"^Ray did not come up on this machine.*gcs_server_port"), cluster.connect():
         pass
+
+
+PREFACE_SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""Frame of HTTP/2 by which a server begins: settings, none of which is another than usual (RFC 9113, 6.5)."""
+GOAWAY = bytes([0, 0, 8, 7, 0, 0, 0, 0, 0, *[0] * 7, 2])
+"""Frame of HTTP/2 by which a server ends with an internal error, having answered nothing (RFC 9113, 6.8)."""
+
+
+class Ending(socketserver.BaseRequestHandler):
+    """Ends each connection as the head of a cluster does which a signal ends while it is asked."""
+
+    def handle(self) -> None:
+        self.request.sendall(PREFACE_SETTINGS)
+        if self.request.recv(1):
+            self.request.sendall(GOAWAY)
+            while self.request.recv(4096):
+                pass
+
+
+@pytest.mark.parametrize("words", [["rollout", CONFIG], ["serve", "configs/service_scripted.yaml"]])
+def test_a_head_that_ends_while_it_is_asked_is_told_in_our_words_alone(words: list[str]) -> None:
+    here = {name: value for name, value in os.environ.items() if name != "GRPC_VERBOSITY"}
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Ending) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address_of_it = f"127.0.0.1:{server.server_address[1]}"
+        ended = ray_gym(*words, environment={**here, "RAY_ADDRESS": address_of_it, "RAY_AUTH_MODE": "disabled"})
+        server.shutdown()
+    assert ended.returncode == 2 and "no head of a Ray cluster" in ended.stderr
+    assert "goaway" not in ended.stderr.lower()
