@@ -117,10 +117,12 @@ def last_words(logger: str, text: str, **ids: Any) -> None:
 def leave_out_of_ray() -> None:
     """Has Ray leave out its own paragraph about each process that died, which guesses at the reasons: a run says in a line
     which worker is lost, and why. gRPC leaves out what is no error: it tells in its own words of a cluster that ends
-    while it is asked. It has to be called before Ray and gRPC are imported. A setting of the user's stays.
+    while it is asked. It has to be called before Ray and gRPC are imported. A setting of the user's stays, and so does
+    what GRPC_TRACE asks gRPC for, which is no error.
     """
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "^A worker died or was killed while executing a task")
-    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    if not os.environ.get("GRPC_TRACE"):
+        os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 
 
 def is_json() -> bool:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import httpx
 import psutil
@@ -195,9 +196,11 @@ def ray_gym(*arguments: str, environment: dict[str, str], timeout: float = 200) 
 
 
 def ray_gym_here(*arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Runs the command line within this process, from the repository: for commands that start nothing."""
+    """Runs the command line within this process, from the repository: for commands that start nothing. It puts back what
+    they set among the environment's variables, too.
+    """
     out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err), kept_handlers():
+    with redirect_stdout(out), redirect_stderr(err), kept_handlers(), kept_variables() as patch:
         patch.chdir(REPOSITORY)
         patch.setattr(sys, "argv", ["ray-gym", *arguments])
         if environment is not None:
@@ -210,6 +213,13 @@ def ray_gym_here(*arguments: str, environment: Mapping[str, str] | None = None) 
         with pytest.raises(SystemExit) as ended:
             main()
     return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), out.getvalue(), err.getvalue())
+
+
+@contextlib.contextmanager
+def kept_variables() -> Iterator[pytest.MonkeyPatch]:
+    """Puts back all variables of the environment, which a command may set, and what the patch that it yields sets."""
+    with mock.patch.dict(os.environ), pytest.MonkeyPatch.context() as patch:
+        yield patch
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from conftest import kept_variables
 from small_runs import GAMES, as_version_1, lines_of, played_run
 
 from ray_gym.cli import main
@@ -23,7 +24,7 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str) -> tuple[int, str]:
-        with monkeypatch.context() as patch:
+        with kept_variables() as patch:
             patch.setattr(sys, "argv", ["ray-gym", "export", *arguments])
             patch.setattr(sys, "path", list(sys.path))
             with pytest.raises(SystemExit) as ended:

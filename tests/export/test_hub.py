@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from conftest import kept_variables
 from hub_double import Hub, running
 from small_runs import QUESTIONS, played_run
 from trainer_venvs import TrainerVenv
@@ -40,7 +41,7 @@ def export(hub: Hub, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypa
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
 
     def export(*words: str, **variables: str) -> tuple[int, str]:
-        with monkeypatch.context() as patch:
+        with kept_variables() as patch:
             for name, value in {"HF_ENDPOINT": hub.url, "HF_TOKEN": SECRET, **variables}.items():
                 patch.setenv(name, value)
             patch.setattr(sys, "path", list(sys.path))

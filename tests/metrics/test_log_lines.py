@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import kept_variables
 from errands import LIMITS, SPECS, Errand, Walker, played, setup_of_errands
 
 from ray_gym.config.interpolations import Interpolation
@@ -19,7 +21,7 @@ from ray_gym.episode.participant import Participant
 from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.call_log import CallLog
-from ray_gym.logs import about, configure, is_json, last_words
+from ray_gym.logs import about, configure, is_json, last_words, leave_out_of_ray
 from ray_gym.play.commands import TakeTurn
 from ray_gym.play.session import CommandSession
 from ray_gym.run.lease import EpisodeKey, Lease
@@ -133,13 +135,32 @@ async def test_lines_of_a_worker_and_a_driver_name_episode_and_attempt(capsys: S
     await worker.close()
     await commits.lose("1-0", "killed")
     spoken = [(line["message"], line.get("episode"), line.get("attempt")) for line in lines(capsys)]
-    failed = "the episode is failed: environment in Broken.score (test_log_lines.py:105): KeyError: 'total'"
+    failed = "the episode is failed: environment in Broken.score (test_log_lines.py:107): KeyError: 'total'"
     for number in range(2):
         assert ("about to break", f"e{number}", 0) in spoken
         assert (failed, f"e{number}", 0) in spoken
         assert ("its worker 1-0 is lost; the episode goes on elsewhere", f"e{number}", 0) in spoken
     assert (f"a row of an attempt that does not count: {stale.name} is refused", "e0", 7) in spoken
     assert ("worker 1-0 is lost: killed; 2 episodes go on elsewhere", None, None) in spoken
+
+
+@pytest.mark.parametrize(
+    ("given", "verbosity"),
+    [
+        ({}, "ERROR"),
+        ({"GRPC_VERBOSITY": "INFO"}, "INFO"),
+        ({"GRPC_TRACE": "http"}, None),
+        ({"GRPC_TRACE": ""}, "ERROR"),
+    ],
+)
+def test_what_is_left_out_of_ray_stays_as_the_user_sets_it(given: dict[str, str], verbosity: str | None) -> None:
+    with kept_variables() as patch:
+        for name in ("GRPC_VERBOSITY", "GRPC_TRACE"):
+            patch.delenv(name, raising=False)
+        for name, value in given.items():
+            patch.setenv(name, value)
+        leave_out_of_ray()
+        assert os.environ.get("GRPC_VERBOSITY") == verbosity
 
 
 def test_last_words_wait_for_nobody(capfd: pytest.CaptureFixture[str]) -> None:

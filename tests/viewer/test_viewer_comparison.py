@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import kept_variables
 
 pytest.importorskip("duckdb")
 pytest.importorskip("statsmodels")
@@ -42,12 +43,10 @@ def compared(web: TestClient, a: str = "before", b: str = "after") -> Any:
     return web.get("/api/compare", params={"a": a, "b": b}).json()
 
 
-def test_it_says_what_the_command_says(
-    web: TestClient, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_says_what_the_command_says(web: TestClient, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["ray-gym", "stats", str(folder / "before"), str(folder / "after"), "--success", ">=0.5", "--json"]
-    monkeypatch.setattr(sys, "argv", asked)
-    with pytest.raises(SystemExit):
+    with kept_variables() as patch, pytest.raises(SystemExit):
+        patch.setattr(sys, "argv", asked)
         main()
     told = json.loads(capsys.readouterr().out)["comparison"]
     found = compared(web)
