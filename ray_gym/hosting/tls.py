@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import ssl
+from pathlib import Path
 from urllib.parse import urlsplit
 
+from ray_gym.errors import UserError
 from ray_gym.hosting.affinity import Transport
 
 USE_TLS = "RAY_USE_TLS"
 """Name of the environment variable that is set in every process of a cluster under TLS: without it, a process can't
 talk to the others.
 """
+AUTHORITY, CERTIFICATE, KEY = "RAY_TLS_CA_CERT", "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY"
+"""Names of the variables that hold the paths of Ray's PEM files under TLS."""
 
 
 def is_on() -> bool:
@@ -23,6 +28,43 @@ def is_on() -> bool:
     letters.
     """
     return os.environ.get(USE_TLS, "0").lower() in ("1", "true")
+
+
+def check_files() -> None:
+    """Checks that this process has the three files that Ray needs under TLS: without them, Ray itself ends with a
+    traceback, or waits for half a minute and does not say why.
+
+    Errors: UserError for a variable that is unset, a file that can't be read, or one that does not hold what it has to.
+    """
+    if not is_on():
+        return
+    for name in (AUTHORITY, CERTIFICATE, KEY):
+        path = os.environ.get(name)
+        if not path:
+            raise UserError(f"{name} is unset: it names a PEM file, which Ray needs as {USE_TLS} is set")
+        try:
+            Path(path).open("rb").close()
+        except OSError as error:
+            raise UserError(f"{name}: {path}: {error.strerror}; it names a PEM file, which Ray needs") from None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.set_ciphers("ALL:@SECLEVEL=0")  # how strong they have to be is for Ray to say
+    try:
+        context.load_verify_locations(os.environ[AUTHORITY])
+    except ssl.SSLError as error:
+        raise UserError(
+            f"{AUTHORITY}: {os.environ[AUTHORITY]} holds no certificate in PEM ({_reason(error)})"
+        ) from None
+    try:
+        context.load_cert_chain(os.environ[CERTIFICATE], os.environ[KEY], password="")
+    except ssl.SSLError as error:
+        raise UserError(
+            f"{CERTIFICATE} and {KEY}: {os.environ[CERTIFICATE]} and {os.environ[KEY]} are no certificate in PEM and its key, without "
+            f"a password ({_reason(error)})"
+        ) from None
+
+
+def _reason(error: ssl.SSLError) -> str:
+    return (error.reason or str(error)).lower().replace("_", " ")
 
 
 def choose_transport(transport: Transport) -> Transport:

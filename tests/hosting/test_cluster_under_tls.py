@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from certificates import Certificates, make_certificates
-from conftest import REPOSITORY, raylet_children, standing_cluster
+from conftest import REPOSITORY, ray_gym, raylet_children, standing_cluster
 from plain_text import Look, server_ends
 
 pytestmark = [pytest.mark.ray, pytest.mark.nodes]
@@ -58,3 +58,20 @@ def test_models_are_not_reached_in_plain_text(
     assert len(seen) == REPLICAS and min(seen.values()) >= 2, "it looked at nothing"
     print(f"{seen} ends of replicas, in all {sorted(look.answers)}")
     assert look.in_plain_text == {}
+
+
+@pytest.mark.parametrize("told_by", ["RAY_ADDRESS", "ray start"])
+@pytest.mark.parametrize("mine", ["another authority", "plain text"])
+def test_who_may_not_come_in_is_told_why(
+    cluster_under_tls: dict[str, str], tmp_path: Path, mine: str, told_by: str
+) -> None:
+    ours = {"RAY_USE_TLS": "0"} if mine == "plain text" else make_certificates(tmp_path).environment()
+    environment = {**cluster_under_tls, **ours}
+    if told_by == "ray start":
+        (tmp_path / "ray").mkdir()
+        (tmp_path / "ray" / "ray_current_cluster").write_text(environment.pop("RAY_ADDRESS"))
+        environment["RAY_TMPDIR"] = str(tmp_path)
+    done = ray_gym("rollout", CONFIG, f"output.dir={tmp_path}/runs", environment=environment)
+    assert done.returncode == 2 and "Traceback" not in done.stderr, done.stdout + done.stderr
+    assert ("RAY_USE_TLS=1 here, too" if mine == "plain text" else "Tls handshake failed") in done.stderr
+    assert not (tmp_path / "runs").exists()

@@ -9,10 +9,12 @@ from typing import Any
 
 import psutil
 import pytest
-from certificates import make_certificates
+from certificates import Certificates, make_certificates
+from cryptography.hazmat.primitives import serialization
 from plain_text import Look
 
 from ray_gym.engines.openai import OpenAIEngine, OpenAIOptions
+from ray_gym.errors import UserError
 from ray_gym.hosting import application, tls
 from ray_gym.hosting.application import Application, DeploymentSpec
 from ray_gym.hosting.lanes.replica import BatchedReplica, LaneServer
@@ -34,6 +36,54 @@ def test_is_off_where_ray_would_say_so(monkeypatch: pytest.MonkeyPatch, said: st
     assert (
         not tls.is_on() and tls.choose_transport("batched") == "batched" and tls.choose_transport("handle") == "handle"
     )
+
+
+@pytest.fixture
+def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Certificates:
+    made = make_certificates(tmp_path)
+    for name, value in made.environment().items():
+        monkeypatch.setenv(name, value)
+    return made
+
+
+def test_files_that_ray_can_read_are_taken(given: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
+    tls.check_files()
+    monkeypatch.setenv("RAY_USE_TLS", "0")
+    given.key.unlink()
+    tls.check_files()
+
+
+@pytest.mark.parametrize("name", ["RAY_TLS_CA_CERT", "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY"])
+def test_a_file_that_is_missing_or_is_none_in_pem_is_told(
+    given: Certificates, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    monkeypatch.delenv(name)
+    with pytest.raises(UserError, match=f"^{name} is unset"):
+        tls.check_files()
+    monkeypatch.setenv(name, str(tmp_path))
+    with pytest.raises(UserError, match=rf"^{name}: {tmp_path}: Is a directory"):
+        tls.check_files()
+    for text in ("", "garbage", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"):
+        (tmp_path / "other.pem").write_text(text)
+        monkeypatch.setenv(name, str(tmp_path / "other.pem"))
+        with pytest.raises(UserError, match=rf"{name}.*{tmp_path}/other.pem.*PEM"):
+            tls.check_files()
+
+
+def test_a_key_of_another_certificate_or_under_a_password_is_told(
+    given: Certificates, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    monkeypatch.setenv("RAY_TLS_SERVER_KEY", str(make_certificates(tmp_path / "other").key))
+    with pytest.raises(UserError, match=r"are no certificate in PEM and its key.*mismatch"):
+        tls.check_files()
+    monkeypatch.setenv("RAY_TLS_SERVER_KEY", str(given.key))
+    key = serialization.load_pem_private_key(given.key.read_bytes(), None)
+    locked = serialization.BestAvailableEncryption(b"of the tests")
+    form = serialization.PrivateFormat.PKCS8
+    given.key.write_bytes(key.private_bytes(serialization.Encoding.PEM, form, locked))
+    with pytest.raises(UserError, match="without a password"):
+        tls.check_files()
 
 
 async def test_a_replica_that_was_deployed_for_lanes_does_not_listen(monkeypatch: pytest.MonkeyPatch) -> None:

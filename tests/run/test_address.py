@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import socketserver
+import ssl
 import threading
 import time
 from argparse import Namespace
@@ -13,11 +15,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from certificates import Certificates, make_certificates
 from conftest import free_port, ray_gym
 
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.run.cluster import address, cluster
-from ray_gym.run.cluster.address import NoCluster, address_here, check_address
+from ray_gym.run.cluster.address import NoCluster, NoHead, address_here, check_address
 
 CONFIG = "configs/tic_tac_toe_scripted.yaml"
 
@@ -68,8 +71,51 @@ def test_one_that_ray_start_told_of_and_that_is_gone_is_none(tmp_path: Path, mon
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
     assert address_here() is None
     (tmp_path / "ray").mkdir()
+    for told in (f"127.0.0.1:{free_port()}", ""):
+        (tmp_path / "ray" / "ray_current_cluster").write_text(told)
+        assert address_here() is None
+
+
+def test_something_else_where_ray_start_told_of_a_cluster_is_said(
+    dashboard: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setattr(address, "canonicalize_bootstrap_address", lambda _: dashboard)
+    with pytest.raises(NoHead, match=r"no head of a Ray cluster.*RAY_ADDRESS=local"):
+        address_here()
+
+
+def test_a_cluster_of_its_own_is_started_where_that_of_ray_start_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ray").mkdir()
     (tmp_path / "ray" / "ray_current_cluster").write_text(f"127.0.0.1:{free_port()}")
-    assert address_here() is None
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    asked = list[str]()
+    monkeypatch.setattr("ray.init", lambda address, **_: asked.append(address))
+    for given in ("", "local"):
+        monkeypatch.setenv("RAY_ADDRESS", given)
+        with cluster.connect():
+            assert asked.pop() == "local"
+
+
+@pytest.mark.runs
+def test_a_run_plays_where_the_cluster_of_ray_start_was_killed(tmp_path: Path) -> None:
+    """Ray itself would wait for it, in silence, for minutes."""
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "ray_current_cluster").write_text(f"127.0.0.1:{free_port()}")
+    here = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
+    words = ["rollout", CONFIG, "tasks.limit=2", f"output.dir={tmp_path}/runs"]
+    done = ray_gym(*words, environment={**here, "RAY_TMPDIR": str(tmp_path)}, timeout=100)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_auto_asks_for_a_cluster_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "address_here", lambda: None)
+    monkeypatch.setenv("RAY_ADDRESS", "auto")
+    with pytest.raises(RunFailed, match=r"^RAY_ADDRESS is auto, but no cluster"), cluster.connect():
+        pass
 
 
 @pytest.mark.ray
@@ -124,20 +170,99 @@ class Ending(socketserver.BaseRequestHandler):
     """Ends each connection as the head of a cluster does which a signal ends while it is asked."""
 
     def handle(self) -> None:
-        self.request.sendall(PREFACE_SETTINGS)
-        if self.request.recv(1):
-            self.request.sendall(GOAWAY)
-            while self.request.recv(4096):
-                pass
+        with contextlib.suppress(ConnectionError):
+            self.request.sendall(PREFACE_SETTINGS)
+            if self.request.recv(1):
+                self.request.sendall(GOAWAY)
+                while self.request.recv(4096):
+                    pass
 
 
-@pytest.mark.parametrize("words", [["rollout", CONFIG], ["serve", "configs/service_scripted.yaml"]])
-def test_a_head_that_ends_while_it_is_asked_is_told_in_our_words_alone(words: list[str]) -> None:
-    here = {name: value for name, value in os.environ.items() if name != "GRPC_VERBOSITY"}
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Ending) as server:
+class EndingUnderTLS(Ending):
+    """Ends connections under TLS, of those that take its certificate."""
+
+    certificates: Certificates
+
+    def handle(self) -> None:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(self.certificates.certificate, self.certificates.key)
+        context.set_alpn_protocols(["h2"])
+        with contextlib.suppress(ssl.SSLError), context.wrap_socket(self.request, server_side=True) as self.request:
+            super().handle()
+
+
+@contextlib.contextmanager
+def ending(handler: type[Ending] = Ending) -> Iterator[str]:
+    """Serves such a head, and yields its address."""
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        address_of_it = f"127.0.0.1:{server.server_address[1]}"
-        ended = ray_gym(*words, environment={**here, "RAY_ADDRESS": address_of_it, "RAY_AUTH_MODE": "disabled"})
-        server.shutdown()
+        try:
+            yield f"127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+
+
+def said_of(words: list[str], head: str, **variables: str) -> str:
+    """Runs a command that joins the head's cluster in vain, and returns what it says."""
+    here = {name: value for name, value in os.environ.items() if not name.startswith("GRPC_")}
+    ended = ray_gym(*words, environment={**here, "RAY_ADDRESS": head, "RAY_AUTH_MODE": "disabled", **variables})
     assert ended.returncode == 2 and "no head of a Ray cluster" in ended.stderr
-    assert "goaway" not in ended.stderr.lower()
+    return ended.stderr.lower()
+
+
+def test_a_head_that_ends_while_it_is_asked_is_told_in_our_words_alone() -> None:
+    with ending() as head:
+        assert "chttp2" not in said_of(["serve", "configs/service_scripted.yaml"], head)
+
+
+def test_what_the_user_asks_grpc_for_is_said() -> None:
+    with ending() as head:
+        assert "chttp2" in said_of(["rollout", CONFIG], head, GRPC_TRACE="http")
+
+
+@pytest.fixture
+def under_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Certificates:
+    """Sets what Ray reads, and returns it."""
+    (tmp_path / "ours").mkdir()
+    ours = make_certificates(tmp_path / "ours")
+    for name, value in {**ours.environment(), "RAY_AUTH_MODE": "disabled"}.items():
+        monkeypatch.setenv(name, value)
+    return ours
+
+
+def test_a_certificate_of_another_authority_is_told(under_tls: Certificates, tmp_path: Path) -> None:
+    EndingUnderTLS.certificates = make_certificates(tmp_path)
+    with ending(EndingUnderTLS) as head, pytest.raises(NoCluster, match=r"Tls handshake failed.*certificate"):
+        check_address(head)
+
+
+def test_a_certificate_of_the_same_authority_is_not_blamed(
+    under_tls: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(address, "TIMEOUT_S", 1)  # gRPC asks such a head again until then
+    EndingUnderTLS.certificates = under_tls
+    with ending(EndingUnderTLS) as head, pytest.raises(NoCluster, match=r"is no head of a Ray cluster") as told:
+        check_address(head)
+    assert "handshake" not in str(told.value)
+
+
+def test_a_head_in_plain_text_is_told_under_tls(under_tls: Certificates) -> None:
+    with ending() as head, pytest.raises(NoCluster, match=r"Tls handshake failed.*RAY_USE_TLS is set"):
+        check_address(head)
+
+
+def test_a_head_under_tls_is_told_in_plain_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_USE_TLS", raising=False)
+    EndingUnderTLS.certificates = make_certificates(tmp_path)
+    with ending(EndingUnderTLS) as head, pytest.raises(NoCluster, match=r"asks for RAY_USE_TLS=1 here, too"):
+        check_address(head)
+
+
+def test_a_missing_file_of_tls_is_told_whatever_cluster_is_named(
+    under_tls: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    under_tls.key.unlink()
+    for given in ("", "local", "127.0.0.1:1"):
+        monkeypatch.setenv("RAY_ADDRESS", given)
+        with pytest.raises(UserError, match=r"RAY_TLS_SERVER_KEY: .*No such file"):
+            address_here()

@@ -13,10 +13,13 @@ from ray._private.services import canonicalize_bootstrap_address
 from ray.exceptions import AuthenticationError
 
 from ray_gym.errors import UserError
+from ray_gym.hosting import tls
 from ray_gym.hosting.head import ask_head
 
 TIMEOUT_S = 5
 """Seconds that a connection to the cluster's head, and its answer, may take."""
+LONGEST_REASON = 500
+"""Characters of what a call failed by that are told."""
 ANY = ("auto", "local")
 """Values of RAY_ADDRESS that name no particular cluster."""
 
@@ -25,12 +28,16 @@ class NoCluster(UserError):
     """Says that no head of a Ray cluster listens at the address."""
 
 
+class NoHead(NoCluster):
+    """Says that something listens at the address, but does not answer this process as a head does."""
+
+
 def check_address(address: str) -> None:
     """Checks that a cluster at the address HOST:PORT lets this process in; a connection and an answer may take
     `TIMEOUT_S` seconds each. An empty address, "auto" and "local" name no cluster, and are not checked.
 
-    Errors: UserError for an address of another form, or a token that the cluster does not take; NoCluster if no cluster
-    answers there.
+    Errors: UserError for an address of another form, or a token that the cluster does not take; NoCluster if nothing
+    listens there; NoHead if what does is no head of a cluster, or none for this process.
     """
     if not address or address in ANY:
         return
@@ -57,25 +64,29 @@ def address_here() -> str | None:
     """Returns the address of the cluster that RAY_ADDRESS names or, if that is unset, "auto" or "local", of the one
     that `ray start` has started on this machine; None if there is none of the latter, or it is gone.
 
-    Errors: UserError if RAY_ADDRESS is not HOST:PORT, or the cluster refuses this process's token; NoCluster if no
-    cluster answers at RAY_ADDRESS.
+    Errors: UserError if RAY_ADDRESS is not HOST:PORT, a file that TLS needs is missing, or the cluster refuses this
+    process's token; NoCluster if no cluster answers at RAY_ADDRESS; NoHead if what listens at the address is no head.
     """
+    tls.check_files()
     given = os.environ.get("RAY_ADDRESS", "")
     if given not in ("", *ANY):
         check_address(given)
         return given
     try:
         address: str | None = canonicalize_bootstrap_address(None)
+    except (ConnectionError, ValueError):  # none runs; nothing is in the file of `ray start`
+        return None
+    try:
         check_address(address or "")
-    except (ConnectionError, NoCluster):
+    except NoHead as error:  # it may be one that this process does not reach: none of its own is started beside it
+        raise NoHead(f"{error}. `ray start` has told of it; RAY_ADDRESS=local is for a cluster of your own") from None
+    except NoCluster:
         return None
     return address
 
 
 def _ask(address: str) -> None:
-    """Asks the head at the address whether it is alive. Errors: UserError for a refused token; NoCluster if no head
-    answers.
-    """
+    """Asks the head at the address whether it is alive. Errors: UserError for a refused token; NoHead if none answers."""
     try:
         ask_head(address, TIMEOUT_S)
     except AuthenticationError as error:
@@ -87,7 +98,21 @@ def _ask(address: str) -> None:
                 "RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN to the token that the cluster was started with; or RAY_ADDRESS=local for a "
                 "cluster of your own"
             ) from None
-        raise NoCluster(
-            f"RAY_ADDRESS: what listens at {address} is no head of a Ray cluster: {error.code().name.lower()}; its port is 6379 unless it "
-            "was started with another, and 8265 is that of its dashboard"
+        raise NoHead(
+            f"what listens at {address} is no head of a Ray cluster: {_reason(error)}; its port is 6379 unless it was started "
+            f"with another, and 8265 is that of its dashboard; {_of_tls()}"
         ) from None
+
+
+def _reason(error: grpc.RpcError) -> str:
+    """Returns the status of a failed call, and in gRPC's own words what it failed by, on one line: under TLS it's they
+    that tell a certificate which is not taken.
+    """
+    words = " ".join((error.details() or "").split())
+    return f"{error.code().name.lower()} ({words[:LONGEST_REASON]})"
+
+
+def _of_tls() -> str:
+    if tls.is_on():
+        return f"{tls.USE_TLS} is set, so it has to be under TLS too, with a certificate that {tls.AUTHORITY} signs"
+    return f"a cluster under TLS asks for {tls.USE_TLS}=1 here, too"

@@ -48,7 +48,8 @@ def connect(environment: Mapping[str, str] | None = None) -> Iterator[None]:
     on this machine, else a new one that ends with the block.
 
     `environment` holds environment variables for the processes that are started from here. Errors: UserError for a
-    wrong RAY_ADDRESS, or a refused token; RunFailed if the cluster does not answer, or a new one does not come up.
+    wrong RAY_ADDRESS, or a refused token; RunFailed if the cluster does not answer, RAY_ADDRESS is "auto" and none runs,
+    or a new one does not come up.
     """
     refuse_hidden_modules(Path.cwd())
     try:
@@ -63,21 +64,20 @@ def _connect(environment: Mapping[str, str]) -> None:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, **_for_workers(environment)}
     os.environ.setdefault("RAY_worker_niceness", "0")  # a local cluster has the machine for itself
     local: dict[str, Any] = {"include_dashboard": False, "object_store_memory": LOCAL_OBJECT_STORE_BYTES, **options}
-    # It raises if the cluster refuses this process, which below would look as if it were gone.
-    if address_here() is None:
+    address = address_here()
+    if address is None:
+        if os.environ.get("RAY_ADDRESS") == "auto":
+            raise RunFailed(
+                "RAY_ADDRESS is auto, but no cluster is running here: start one (`ray start --head`), or unset it"
+            )
+        # Said to Ray, or it would wait for minutes for the one that `ray start` told of and that is gone.
         _check_space(Path(get_default_system_temp_dir()))
+        _init(address="local", **local)
+        return
     try:
-        # Without an address Ray joins what RAY_ADDRESS or `ray start` says ("auto" would join any process's private cluster), and
-        # refuses options for a new cluster (ValueError) if there is one to join.
-        try:
-            _init(**local)
-        except ValueError:
-            _init(**options)
+        _init(address=address, **options)
     except ConnectionError as error:
-        address = os.environ.get("RAY_ADDRESS")
-        if address:
-            raise RunFailed(f"RAY_ADDRESS is {address}, but no cluster answers there: {error}") from None
-        _init(address="local", **local)  # the one that `ray start` told of is gone
+        raise RunFailed(f"the cluster at {address} does not answer: {error}") from None
 
 
 def _check_space(folder: Path) -> None:
