@@ -43,28 +43,25 @@ def check_files() -> None:
         if not path:
             raise UserError(f"{name} is unset: it names a PEM file, which Ray needs as {USE_TLS} is set")
         try:
-            Path(path).open("rb").close()
+            text = Path(path).read_bytes()
         except OSError as error:
             raise UserError(f"{name}: {path}: {error.strerror}; it names a PEM file, which Ray needs") from None
+        held = b"PRIVATE KEY" if name == KEY else b"CERTIFICATE"
+        if held + b"-----" not in text:
+            raise UserError(f"{name}: {path} is no PEM file that holds a {held.decode().lower()}")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.set_ciphers("ALL:@SECLEVEL=0")  # how strong they have to be is for Ray to say
-    try:
-        context.load_verify_locations(os.environ[AUTHORITY])
-    except ssl.SSLError as error:
-        raise UserError(
-            f"{AUTHORITY}: {os.environ[AUTHORITY]} holds no certificate in PEM ({_reason(error)})"
-        ) from None
     try:
         context.load_cert_chain(os.environ[CERTIFICATE], os.environ[KEY], password="")
     except ssl.SSLError as error:
         raise UserError(
             f"{CERTIFICATE} and {KEY}: {os.environ[CERTIFICATE]} and {os.environ[KEY]} are no certificate in PEM and its key, without "
-            f"a password ({_reason(error)})"
+            f"a password{_reason(error)}"
         ) from None
 
 
 def _reason(error: ssl.SSLError) -> str:
-    return (error.reason or str(error)).lower().replace("_", " ")
+    return f" ({error.reason.lower().replace('_', ' ')})" if error.reason else ""
 
 
 def choose_transport(transport: Transport) -> Transport:

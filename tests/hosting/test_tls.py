@@ -38,6 +38,9 @@ def test_is_off_where_ray_would_say_so(monkeypatch: pytest.MonkeyPatch, said: st
     )
 
 
+NO_CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+
+
 @pytest.fixture
 def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Certificates:
     made = make_certificates(tmp_path)
@@ -47,6 +50,9 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Certificates:
 
 
 def test_files_that_ray_can_read_are_taken(given: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
+    tls.check_files()
+    with given.authority.open("a") as more:
+        more.write(NO_CERTIFICATE)
     tls.check_files()
     monkeypatch.setenv("RAY_USE_TLS", "0")
     given.key.unlink()
@@ -63,7 +69,7 @@ def test_a_file_that_is_missing_or_is_none_in_pem_is_told(
     monkeypatch.setenv(name, str(tmp_path))
     with pytest.raises(UserError, match=rf"^{name}: {tmp_path}: Is a directory"):
         tls.check_files()
-    for text in ("", "garbage", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"):
+    for text in ("", "garbage", *([] if name == "RAY_TLS_CA_CERT" else [NO_CERTIFICATE])):
         (tmp_path / "other.pem").write_text(text)
         monkeypatch.setenv(name, str(tmp_path / "other.pem"))
         with pytest.raises(UserError, match=rf"{name}.*{tmp_path}/other.pem.*PEM"):

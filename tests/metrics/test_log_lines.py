@@ -135,7 +135,8 @@ async def test_lines_of_a_worker_and_a_driver_name_episode_and_attempt(capsys: S
     await worker.close()
     await commits.lose("1-0", "killed")
     spoken = [(line["message"], line.get("episode"), line.get("attempt")) for line in lines(capsys)]
-    failed = "the episode is failed: environment in Broken.score (test_log_lines.py:107): KeyError: 'total'"
+    line = Broken.score.__code__.co_firstlineno + 2
+    failed = f"the episode is failed: environment in Broken.score (test_log_lines.py:{line}): KeyError: 'total'"
     for number in range(2):
         assert ("about to break", f"e{number}", 0) in spoken
         assert (failed, f"e{number}", 0) in spoken

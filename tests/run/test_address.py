@@ -40,7 +40,9 @@ def test_nothing_is_said_of_addresses_that_name_none() -> None:
         check_address(given)
 
 
-@pytest.mark.parametrize("given", ["nowhere", "nowhere:", "a:b", "http://127.0.0.1:8265", "ray://127.0.0.1:10001"])
+@pytest.mark.parametrize(
+    "given", ["nowhere", "nowhere:", "a:b", "127.0.0.1:\u00b2", "http://127.0.0.1:8265", "ray://127.0.0.1:10001"]
+)
 def test_what_is_no_address(given: str) -> None:
     with pytest.raises(UserError, match="RAY_ADDRESS"):
         check_address(given)
@@ -49,6 +51,9 @@ def test_what_is_no_address(given: str) -> None:
 def test_where_nothing_listens() -> None:
     with pytest.raises(NoCluster, match="nothing answers"):
         check_address(f"127.0.0.1:{free_port()}")
+    for name in ("..", "a" * 64):
+        with pytest.raises(NoCluster, match="nothing answers"):
+            check_address(f"{name}:6379")
 
 
 def test_what_listens_there_is_no_head(dashboard: str, monkeypatch: pytest.MonkeyPatch) -> None:

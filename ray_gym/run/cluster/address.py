@@ -47,13 +47,13 @@ def check_address(address: str) -> None:
             "HOST:6379 of its head, or submit this by `ray job submit` (for which RAY_API_SERVER_ADDRESS names the dashboard)"
         )
     host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit():
+    if not colon or not (port.isascii() and port.isdigit()):
         raise UserError(
             f"RAY_ADDRESS: {address!r} is no address; it is like 10.0.0.1:6379, or unset for a cluster on this machine"
         )
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=TIMEOUT_S).close()
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:
         raise NoCluster(
             f"RAY_ADDRESS: nothing answers at {address}: {error}; start a cluster there, or unset it"
         ) from None
@@ -61,8 +61,9 @@ def check_address(address: str) -> None:
 
 
 def address_here() -> str | None:
-    """Returns the address of the cluster that RAY_ADDRESS names or, if that is unset, "auto" or "local", of the one
-    that `ray start` has started on this machine; None if there is none of the latter, or it is gone.
+    """Returns the address of the cluster that RAY_ADDRESS names or, if that is unset or "auto", of the one that `ray
+    start` has started on this machine ("auto" takes any that runs here); None if there is none of the latter or it is
+    gone, and for "local".
 
     Errors: UserError if RAY_ADDRESS is not HOST:PORT, a file that TLS needs is missing, or the cluster refuses this
     process's token; NoCluster if no cluster answers at RAY_ADDRESS; NoHead if what listens at the address is no head.
@@ -99,8 +100,8 @@ def _ask(address: str) -> None:
                 "cluster of your own"
             ) from None
         raise NoHead(
-            f"what listens at {address} is no head of a Ray cluster: {_reason(error)}; its port is 6379 unless it was started "
-            f"with another, and 8265 is that of its dashboard; {_of_tls()}"
+            f"what listens at {address} is no head of a Ray cluster: {_reason(error)}; RAY_ADDRESS is HOST:6379 of a "
+            f"head unless that was started with another port, and 8265 is that of its dashboard; {_of_tls()}"
         ) from None
 
 

@@ -212,8 +212,7 @@ def _apart_from_signals() -> Iterator[None]:
 
 def is_up() -> bool:
     """Says whether a cluster is running: the one that RAY_ADDRESS names or, if it names none, one that `ray start` has
-    started on this machine. Errors: UserError if RAY_ADDRESS is malformed or no cluster answers there, or for a refused
-    token.
+    started on this machine. Errors: as `address_here` has them.
     """
     return address_here() is not None
 
@@ -221,8 +220,8 @@ def is_up() -> bool:
 def check_running() -> None:
     """Checks that a cluster is running, for commands that start none.
 
-    Errors: UserError if RAY_ADDRESS is malformed or no cluster answers there, or for a refused token; RunFailed if
-    RAY_ADDRESS names no cluster and none that `ray start` has started is running on this machine.
+    Errors: as `address_here` has them; RunFailed if RAY_ADDRESS names no cluster and none that `ray start` has started
+    is running on this machine.
     """
     if not is_up():
         raise RunFailed(NONE_RUNNING)
