@@ -7,6 +7,7 @@ import os
 import socket
 import socketserver
 import ssl
+import tempfile
 import threading
 import time
 from argparse import Namespace
@@ -108,11 +109,12 @@ def test_a_cluster_of_its_own_is_started_where_that_of_ray_start_is_gone(
 @pytest.mark.runs
 def test_a_run_plays_where_the_cluster_of_ray_start_was_killed(tmp_path: Path) -> None:
     """Ray itself would wait for it, in silence, for minutes."""
-    (tmp_path / "ray").mkdir()
-    (tmp_path / "ray" / "ray_current_cluster").write_text(f"127.0.0.1:{free_port()}")
-    here = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
-    words = ["rollout", CONFIG, "tasks.limit=2", f"output.dir={tmp_path}/runs"]
-    done = ray_gym(*words, environment={**here, "RAY_TMPDIR": str(tmp_path)}, timeout=100)
+    with tempfile.TemporaryDirectory(prefix="ray_gym_test_") as folder:  # short: Ray puts sockets below it
+        (Path(folder) / "ray").mkdir()
+        (Path(folder) / "ray" / "ray_current_cluster").write_text(f"127.0.0.1:{free_port()}")
+        here = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
+        words = ["rollout", CONFIG, "tasks.limit=2", f"output.dir={tmp_path}"]
+        done = ray_gym(*words, environment={**here, "RAY_TMPDIR": folder}, timeout=100)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
